@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# run.sh BUILD_DIR: installs what was built there under a prefix of its own, builds the project in
+# consumer/ against it with the same compiler, and compares what that prints with expected.txt.
+set -euo pipefail
+build=$(realpath "$1")
+cd "$(dirname "$0")"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+cmake --install "$build" --prefix "$scratch/prefix"
+cmake -G Ninja -S consumer -B "$scratch/build" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_PREFIX_PATH="$scratch/prefix"
+cmake --build "$scratch/build"
+"$scratch/build/consumer" >"$scratch/printed.txt"
+diff expected.txt "$scratch/printed.txt"
+
+# The installed command runs too.
+"$scratch/prefix/bin/vyre" fmt "$scratch/printed.txt" | diff expected.txt -

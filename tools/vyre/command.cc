@@ -1,0 +1,180 @@
+#include "tools/vyre/command.h"
+
+#include <algorithm>
+
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+std::string overall_help() {
+  std::string out =
+      "vyre checks, formats and encodes GPU-compute programs.\n"
+      "\n"
+      "usage: vyre COMMAND [OPTIONS] [OPERANDS]\n"
+      "\n"
+      "commands:\n";
+  for (const Verb& verb : all_verbs()) {
+    out += "  " + std::string(verb.name) + std::string(12 - verb.name.size(), ' ') +
+           std::string(verb.summary) + "\n";
+  }
+  return out +
+         "\n"
+         "vyre COMMAND --help shows the options of a command with examples. Every command takes -\n"
+         "for standard input and --json for machine-readable results.\n"
+         "\n"
+         "exit status: 0 fine, 1 the input is wrong, 2 usage, 3 the device or environment is\n"
+         "\n"
+         "  vyre check kernel.vyre\n"
+         "  vyre explain V010\n";
+}
+
+std::string help_of(const Verb& verb) {
+  std::string out = "usage: vyre " + std::string(verb.usage) + "\n\n" + std::string(verb.help);
+  out += "\noptions:\n";
+  const auto row = [&](std::string_view letter, std::string_view name, std::string_view value,
+                       std::string_view help) {
+    std::string left = letter.empty() ? "    " : std::string(letter) + ", ";
+    left += std::string(name) + (value.empty() ? "" : " " + std::string(value));
+    left.resize(std::max<std::size_t>(22, left.size() + 2), ' ');
+    out += "  " + left + std::string(help) + "\n";
+  };
+  for (const Option& option : verb.options) {
+    row(option.letter, option.name, option.value, option.help);
+  }
+  row("-h", "--help", "", "show this");
+  return out;
+}
+
+Diagnostic unknown_verb(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : all_verbs()) names.push_back(verb.name);
+  const std::string_view near = nearest(name, names);
+  if (near.empty()) return diagnose<message::unknown_verb>(shorten(name));
+  return diagnose<message::misspelt_verb>(shorten(name), near);
+}
+
+Diagnostic unknown_option(const Verb& verb, std::string_view name) {
+  std::vector<std::string_view> names{"--help"};
+  for (const Option& option : verb.options) names.push_back(option.name);
+  const std::string_view near = nearest(name, names);
+  if (near.empty()) return diagnose<message::unknown_option>(verb.name, shorten(name));
+  return diagnose<message::misspelt_option>(verb.name, shorten(name), near);
+}
+
+// Sorts the arguments behind the verb into options and operands. `--name value`, `--name=value`,
+// `-n value`; everything behind `--` is an operand.
+Result<Invocation> parse_arguments(const Verb& verb, std::span<const std::string_view> arguments) {
+  Invocation invocation{verb, {}, {}};
+  bool options_end = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (options_end || argument == "-" || !argument.starts_with('-')) {
+      invocation.operands.push_back(argument);
+      continue;
+    }
+    if (argument == "--") {
+      options_end = true;
+      continue;
+    }
+    const std::size_t equals = argument.starts_with("--") ? argument.find('=') : argument.npos;
+    const std::string_view name = argument.substr(0, equals);
+    const auto option = std::ranges::find_if(verb.options, [&](const Option& candidate) {
+      return candidate.name == name || (!candidate.letter.empty() && candidate.letter == name);
+    });
+    if (option == verb.options.end()) return unknown_option(verb, name);
+    if (invocation.has(option->name)) return diagnose<message::repeated_option>(option->name);
+    std::string_view value;
+    if (option->value.empty()) {
+      if (equals != argument.npos) return diagnose<message::unwanted_value>(option->name);
+    } else if (equals != argument.npos) {
+      value = argument.substr(equals + 1);
+    } else if (++i < arguments.size()) {
+      value = arguments[i];
+    } else {
+      return diagnose<message::missing_value>(option->name, option->value);
+    }
+    invocation.options.push_back({&*option, value});
+  }
+  if (invocation.operands.size() < verb.least_operands) {
+    return diagnose<message::missing_operand>(verb.name, verb.operand, verb.usage);
+  }
+  if (invocation.operands.size() > verb.most_operands) {
+    return diagnose<message::extra_operand>(
+        verb.name, shorten(invocation.operands[verb.most_operands]), verb.usage);
+  }
+  return invocation;
+}
+
+}  // namespace
+
+bool Invocation::has(std::string_view name) const {
+  return std::ranges::any_of(options, [&](const Given& g) { return g.option->name == name; });
+}
+
+std::string_view Invocation::value(std::string_view name) const {
+  for (const Given& given : options) {
+    if (given.option->name == name) return given.value;
+  }
+  return {};
+}
+
+int run_command(std::span<const std::string_view> arguments, const Console& console) {
+  const bool json = std::ranges::find(arguments, "--json") != arguments.end();
+  if (arguments.empty()) return report({{diagnose<message::no_verb>()}}, json, console);
+  const std::string_view first = arguments[0];
+  if (first == "--version" || first == "-V") {
+    return print_text("vyre " VYRE_VERSION "\n", json, console);
+  }
+  if (first == "--help" || first == "-h" || (first == "help" && arguments.size() == 1)) {
+    return print_text(overall_help(), json, console);
+  }
+  const bool asks_help = first == "help";
+  const std::string_view name = asks_help ? arguments[1] : first;
+  const auto verb = std::ranges::find(all_verbs(), name, &Verb::name);
+  if (verb == all_verbs().end()) return report({{unknown_verb(name)}}, json, console);
+  arguments = arguments.subspan(1);
+  const auto options_end = std::ranges::find(arguments, "--");
+  if (asks_help || std::find(arguments.begin(), options_end, "--help") != options_end ||
+      std::find(arguments.begin(), options_end, "-h") != options_end) {
+    return print_text(help_of(*verb), json, console);
+  }
+  const Result<Invocation> invocation = parse_arguments(*verb, arguments);
+  if (!invocation.ok()) return report(invocation.diagnostics(), json, console);
+  return verb->run(*invocation, console);
+}
+
+int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console) {
+  int status = kFine;
+  for (const Diagnostic& diagnostic : diagnostics) {
+    const char family = name(diagnostic.code)[0];
+    const int weight = family == 'U'                          ? kUsage
+                       : diagnostic.code == Code::I002 ? kEnvironment
+                                                       : kWrongInput;
+    status = std::max(status, weight);
+  }
+  if (json) {
+    console.print(to_json(diagnostics));
+    return status;
+  }
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (&diagnostic != diagnostics.data()) console.print_error("\n");
+    console.print_error(render(diagnostic, console.colour));
+  }
+  if (diagnostics.size() >= kMaxDiagnostics) {
+    console.print_error("\nthere may be more errors; these are the first " +
+                        std::to_string(diagnostics.size()) + "\n");
+  }
+  return status;
+}
+
+int print_text(std::string_view text, bool json, const Console& console) {
+  if (json) {
+    console.print("{\"text\":" + json_quote(text) + "}\n");
+  } else {
+    console.print(text);
+  }
+  return kFine;
+}
+
+}  // namespace vyre

@@ -1,0 +1,90 @@
+// The command line as data: one row per verb, from which parsing, help and completion are derived.
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vyre/base/result.h"
+
+namespace vyre {
+
+enum Exit : int { kFine = 0, kWrongInput = 1, kUsage = 2, kEnvironment = 3 };
+
+// Where a command reads and writes; tests pass files in memory.
+struct Console {
+  std::FILE* in;
+  std::FILE* out;
+  std::FILE* err;
+  bool colour = false;           // on `err`
+  bool out_is_terminal = false;
+
+  void print(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), out); }
+  void print_error(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), err); }
+};
+
+struct Option {
+  std::string_view name;   // "--in-place"
+  std::string_view letter; // "-i", or empty
+  std::string_view value;  // what its value is called, or empty
+  std::string_view help;
+};
+
+struct Verb;
+
+struct Invocation {
+  const Verb& verb;
+  std::vector<std::string_view> operands;
+  struct Given {
+    const Option* option;
+    std::string_view value;
+  };
+  std::vector<Given> options;
+
+  bool has(std::string_view name) const;
+  std::string_view value(std::string_view name) const;  // empty when it is not given
+  bool json() const { return has("--json"); }
+};
+
+struct Verb {
+  std::string_view name;
+  std::string_view usage;    // "check FILE…"
+  std::string_view summary;  // in the list of verbs
+  std::string_view help;     // a paragraph and examples
+  std::string_view operand;  // what an operand is called: "FILE", or empty
+  std::size_t least_operands;
+  std::size_t most_operands;
+  std::span<const Option> options;
+  int (*run)(const Invocation&, const Console&);
+};
+
+std::span<const Verb> all_verbs();
+
+// Runs `vyre` with these arguments (without the program's own name).
+int run_command(std::span<const std::string_view> arguments, const Console& console);
+
+// --- For verbs ----------------------------------------------------------------------------------
+
+// Prints diagnostics, as text or JSON, and says what to exit with.
+int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console);
+
+// Prints a text, or {"text": …}.
+int print_text(std::string_view text, bool json, const Console& console);
+
+// A file, or standard input for `-`.
+Result<Source> read_input(std::string_view path, const Console& console);
+
+// Replaces a file as a whole or not at all.
+Result<bool> write_file(std::string_view path, std::string_view bytes);
+
+int run_check(const Invocation& invocation, const Console& console);
+int run_fmt(const Invocation& invocation, const Console& console);
+int run_encode(const Invocation& invocation, const Console& console);
+int run_decode(const Invocation& invocation, const Console& console);
+int run_ops(const Invocation& invocation, const Console& console);
+int run_explain(const Invocation& invocation, const Console& console);
+int run_completion(const Invocation& invocation, const Console& console);
+
+}  // namespace vyre

@@ -1,0 +1,181 @@
+#include "vyre/base/diagnostics.h"
+
+#include <algorithm>
+
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+struct CodeInfo {
+  Code code;
+  std::string_view name;
+  std::string_view title;
+};
+
+constexpr CodeInfo kCodes[] = {
+#define CODE(code, title) {Code::code, #code, title},
+#include "vyre/base/diagnostics.def"
+};
+
+constexpr Code kAllCodes[] = {
+#define CODE(code, title) Code::code,
+#include "vyre/base/diagnostics.def"
+};
+
+std::string fill(std::string_view text, std::span<const std::string> arguments) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '{' && i + 2 < text.size() && is_digit(text[i + 1]) && text[i + 2] == '}') {
+      out += arguments[static_cast<std::size_t>(text[i + 1] - '0')];
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+std::uint32_t characters(std::string_view text) {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(text, [](char c) { return !is_continuation(c); }));
+}
+
+std::string_view family(Code code) {
+  switch (name(code)[0]) {
+    case 'V': return "vyre IR validation";
+    case 'P': return "vyre text";
+    case 'W': return "vyre wire";
+    case 'U': return "vyre usage";
+    default: return "vyre";
+  }
+}
+
+// Copies the line on which a span begins, or the part of a very long one around it.
+void excerpt(Diagnostic& diagnostic, std::string_view text, Span span, std::size_t line_start) {
+  constexpr std::size_t kBefore = 60;
+  constexpr std::size_t kAfter = 100;
+  std::size_t first = line_start;
+  std::size_t last = std::min(text.find_first_of("\r\n", span.begin), text.size());
+  std::string_view lead, trail;
+  if (span.begin - first > kBefore + 20) {
+    first = span.begin - kBefore;
+    lead = "…";
+  }
+  if (last - span.begin > kAfter + 20) {
+    last = span.begin + kAfter;
+    trail = "…";
+  }
+  while (first > line_start && is_continuation(text[first])) --first;
+  while (last < text.size() && is_continuation(text[last])) ++last;
+
+  diagnostic.excerpt = text.substr(first, last - first);
+  // Control characters, tabs included, take one column each.
+  for (char& c : diagnostic.excerpt) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  diagnostic.excerpt.insert(0, lead);
+  diagnostic.excerpt += trail;
+  const std::size_t end = std::clamp<std::size_t>(span.end, span.begin, last);
+  diagnostic.caret_begin = characters(lead) + characters(text.substr(first, span.begin - first));
+  diagnostic.caret_width = std::max(1u, characters(text.substr(span.begin, end - span.begin)));
+}
+
+}  // namespace
+
+std::span<const Code> all_codes() { return kAllCodes; }
+std::string_view name(Code code) { return kCodes[static_cast<std::size_t>(code)].name; }
+std::string_view title(Code code) { return kCodes[static_cast<std::size_t>(code)].title; }
+
+const Code* find_code(std::string_view name) {
+  for (const CodeInfo& row : kCodes) {
+    if (row.name == name) return &row.code;
+  }
+  return nullptr;
+}
+
+std::vector<Diagnostic> Findings::located(const Source& source) && {
+  const std::string_view text = source.text;
+  std::ranges::stable_sort(found_, {}, [](const Finding& f) { return f.span.begin; });
+  std::vector<Diagnostic> diagnostics;
+  std::uint32_t line = 1;
+  std::size_t line_start = 0;
+  for (Finding& finding : found_) {
+    Span span = finding.span;
+    span.begin = std::min(span.begin, static_cast<std::uint32_t>(text.size()));
+    for (std::size_t newline = text.find('\n', line_start);
+         newline < span.begin; newline = text.find('\n', line_start)) {
+      line_start = newline + 1;
+      ++line;
+    }
+    Diagnostic& diagnostic = finding.diagnostic;
+    diagnostic.file = source.file;
+    diagnostic.line = line;
+    diagnostic.column = characters(text.substr(line_start, span.begin - line_start)) + 1;
+    excerpt(diagnostic, text, span, line_start);
+    diagnostics.push_back(std::move(diagnostic));
+  }
+  return diagnostics;
+}
+
+std::string Diagnostic::message() const {
+  std::string action = fix;
+  if (!action.empty() && action.back() != '.' && action.back() != '?') action += '.';
+  return std::string(family(code)) + ": " + problem + ". Fix: " + action;
+}
+
+std::string render(const Diagnostic& diagnostic, bool colour) {
+  const auto paint = [&](std::string_view style, std::string_view text) {
+    return colour ? "\x1b[" + std::string(style) + "m" + std::string(text) + "\x1b[0m"
+                  : std::string(text);
+  };
+  std::string out;
+  if (!diagnostic.file.empty()) {
+    std::string place = diagnostic.file + ":";
+    if (diagnostic.line > 0) {
+      place += std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column) + ":";
+    }
+    out += paint("1", place) + " ";
+  }
+  out += paint("1;31", "error[" + std::string(name(diagnostic.code)) + "]:") + " " +
+         diagnostic.problem + "\n";
+  if (diagnostic.line > 0) {
+    const std::string number = std::to_string(diagnostic.line);
+    const std::string margin(number.size(), ' ');
+    out += paint("34", number + " |") + " " + diagnostic.excerpt + "\n";
+    out += paint("34", margin + " |") + " " + std::string(diagnostic.caret_begin, ' ') +
+           paint("1;31", "^" + std::string(diagnostic.caret_width - 1, '~')) + "\n";
+  } else if (!diagnostic.path.empty()) {
+    out += paint("34", "in") + " " + diagnostic.path + "\n";
+  }
+  return out + paint("1;32", "fix:") + " " + diagnostic.fix + "\n";
+}
+
+std::string to_json(std::span<const Diagnostic> diagnostics) {
+  std::string out = "{\"diagnostics\":[";
+  for (const Diagnostic& diagnostic : diagnostics) {
+    if (out.back() == '}') out += ',';
+    out += "{\"code\":" + json_quote(name(diagnostic.code));
+    out += ",\"file\":" + json_quote(diagnostic.file);
+    out += ",\"line\":" + std::to_string(diagnostic.line);
+    out += ",\"column\":" + std::to_string(diagnostic.column);
+    out += ",\"problem\":" + json_quote(diagnostic.problem);
+    out += ",\"fix\":" + json_quote(diagnostic.fix);
+    if (!diagnostic.path.empty()) out += ",\"path\":" + json_quote(diagnostic.path);
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+Diagnostic make_diagnostic(Code code, std::string_view problem, std::string_view fix,
+                           std::span<const std::string> arguments) {
+  Diagnostic diagnostic{};
+  diagnostic.code = code;
+  diagnostic.problem = fill(problem, arguments);
+  diagnostic.fix = fill(fix, arguments);
+  return diagnostic;
+}
+
+}  // namespace vyre

@@ -1,0 +1,39 @@
+// Small facts about text: UTF-8, quoting, nearness of names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vyre {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+inline bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
+
+inline constexpr std::size_t kMaxNameBytes = std::size_t{1} << 20;
+
+// [A-Za-z_][A-Za-z0-9_]*
+bool is_identifier(std::string_view text);
+
+// Two or more parts [a-z_][a-z0-9_]* with dots between them.
+bool is_op_id(std::string_view text);
+
+// The offset of the first byte that is not part of valid UTF-8, or text.size().
+std::size_t first_invalid_utf8(std::string_view text);
+
+// A JSON string, quotes included. Invalid UTF-8 becomes U+FFFD.
+std::string json_quote(std::string_view text);
+
+// For messages: at most `limit` bytes, cut at a character and marked with an ellipsis; control
+// characters and invalid bytes are written as escapes.
+std::string shorten(std::string_view text, std::size_t limit = 60);
+
+// The candidate a misspelt name most likely meant, or "" when none is near. Looks at a bounded
+// number of candidates, so that it never costs more than the error is worth.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);
+
+}  // namespace vyre

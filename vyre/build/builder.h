@@ -1,0 +1,306 @@
+// Making programs in C++. What is written here is what the text format writes, in the same words:
+//
+//   Builder b("xor", {64});
+//   auto lhs = b.read<u32>("lhs"), rhs = b.read<u32>("rhs");
+//   auto out = b.read_write<u32>("out");
+//   auto i = b.invocation_id(0);
+//   b.if_(i < out.length(), [&] { out[i] = lhs[i] ^ rhs[i]; });
+//   Result<Program> program = b.finish();
+//
+// A Value is an expression, not a number: each statement that mentions it evaluates it anew. let()
+// fixes a value. Misuse is never fatal; finish() reports it together with what validate() finds.
+// Values belong to their builder and must not outlive it.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vyre/base/result.h"
+#include "vyre/ir/intern.h"
+#include "vyre/ir/program.h"
+#include "vyre/library/registry.h"
+
+namespace vyre {
+
+class BodyBuilder;
+
+class Value {
+ public:
+  Value() = default;
+  // A C++ number takes the type of what it meets, and u32 where nothing says otherwise.
+  Value(std::integral auto number)
+      : constant_(true),
+        negative_(number < 0),
+        magnitude_(number < 0 ? 0 - static_cast<std::uint64_t>(number)
+                              : static_cast<std::uint64_t>(number)) {
+    if constexpr (std::same_as<decltype(number), bool>) type_ = DataType::Bool;
+  }
+
+  DataType type() const { return type_; }
+  Value lane(std::uint32_t index) const;
+  Value x() const { return lane(0); }
+  Value y() const { return lane(1); }
+  Value z() const { return lane(2); }
+  Value w() const { return lane(3); }
+
+ private:
+  friend class BodyBuilder;
+  friend Value apply(Operation op, Value a);
+  friend Value apply(Operation op, Value a, Value b);
+  friend Value cast(DataType target, Value value);
+  friend Value select(Value condition, Value a, Value b);
+  friend Value make_vector(DataType type, std::initializer_list<Value> lanes);
+
+  BodyBuilder* owner_ = nullptr;
+  ExprId id_;
+  DataType type_ = DataType::Unknown;
+  bool constant_ = false;
+  bool negative_ = false;
+  std::uint64_t magnitude_ = 0;
+};
+
+// Any operation, and each by its name or operator.
+Value apply(Operation op, Value a);
+Value apply(Operation op, Value a, Value b);
+Value cast(DataType target, Value value);
+Value select(Value condition, Value a, Value b);
+Value make_vector(DataType type, std::initializer_list<Value> lanes);
+
+#define UNARY_FN(name, function, tag, types, signature, laws, meaning) \
+  inline Value function(Value a) { return apply(Operation::name, a); }
+#define BINARY_FN(name, function, tag, types, signature, laws, meaning) \
+  inline Value function(Value a, Value b) { return apply(Operation::name, a, b); }
+#include "vyre/ir/ops.def"
+
+inline Value operator-(Value a) { return apply(Operation::Negate, a); }
+inline Value operator~(Value a) { return apply(Operation::BitNot, a); }
+inline Value operator!(Value a) { return apply(Operation::LogicalNot, a); }
+inline Value operator+(Value a, Value b) { return apply(Operation::Add, a, b); }
+inline Value operator-(Value a, Value b) { return apply(Operation::Sub, a, b); }
+inline Value operator*(Value a, Value b) { return apply(Operation::Mul, a, b); }
+inline Value operator/(Value a, Value b) { return apply(Operation::Div, a, b); }
+inline Value operator%(Value a, Value b) { return apply(Operation::Mod, a, b); }
+inline Value operator&(Value a, Value b) { return apply(Operation::BitAnd, a, b); }
+inline Value operator|(Value a, Value b) { return apply(Operation::BitOr, a, b); }
+inline Value operator^(Value a, Value b) { return apply(Operation::BitXor, a, b); }
+inline Value operator<<(Value a, Value b) { return apply(Operation::Shl, a, b); }
+inline Value operator>>(Value a, Value b) { return apply(Operation::Shr, a, b); }
+inline Value operator==(Value a, Value b) { return apply(Operation::Eq, a, b); }
+inline Value operator!=(Value a, Value b) { return apply(Operation::Ne, a, b); }
+inline Value operator<(Value a, Value b) { return apply(Operation::Lt, a, b); }
+inline Value operator>(Value a, Value b) { return apply(Operation::Gt, a, b); }
+inline Value operator<=(Value a, Value b) { return apply(Operation::Le, a, b); }
+inline Value operator>=(Value a, Value b) { return apply(Operation::Ge, a, b); }
+inline Value operator&&(Value a, Value b) { return apply(Operation::And, a, b); }
+inline Value operator||(Value a, Value b) { return apply(Operation::Or, a, b); }
+
+// The types, as tags (`b.read<u64>("x")`) and as casts or typed constants (`u64(x)`, `u64(1)`).
+template <DataType kType>
+struct Typed : Value {
+  static constexpr DataType kDataType = kType;
+  explicit Typed(Value value) : Value(cast(kType, value)) {}
+};
+struct u32 : Typed<DataType::U32> { using Typed::Typed; };
+struct i32 : Typed<DataType::I32> { using Typed::Typed; };
+struct u64 : Typed<DataType::U64> { using Typed::Typed; };
+struct u128 : Typed<DataType::U128> { using Typed::Typed; };
+struct boolean : Typed<DataType::Bool> { using Typed::Typed; };
+struct vec2u32 : Typed<DataType::Vec2U32> {
+  using Typed::Typed;
+  vec2u32(Value x, Value y) : Typed(make_vector(kDataType, {x, y})) {}
+};
+struct vec4u32 : Typed<DataType::Vec4U32> {
+  using Typed::Typed;
+  vec4u32(Value x, Value y, Value z, Value w) : Typed(make_vector(kDataType, {x, y, z, w})) {}
+};
+struct bytes {
+  static constexpr DataType kDataType = DataType::Bytes;
+};
+
+// buffer[i]: a load where a value is wanted, a store where it is assigned.
+class Element {
+ public:
+  operator Value() const;
+  Element& operator=(Value value);
+  Element& operator=(const Element& other) { return *this = Value(other); }
+
+ private:
+  friend class Buffer;
+  friend class Builder;
+  Element(BodyBuilder* owner, BufferId buffer, Value index)
+      : owner_(owner), buffer_(buffer), index_(index) {}
+  Element(const Element&) = default;
+
+  BodyBuilder* owner_;
+  BufferId buffer_;
+  Value index_;
+};
+
+class Buffer {
+ public:
+  Element operator[](Value index) const { return {owner_, id_, index}; }
+  Value length() const;
+
+ private:
+  friend class Builder;
+  Buffer(BodyBuilder* owner, BufferId id) : owner_(owner), id_(id) {}
+
+  BodyBuilder* owner_;
+  BufferId id_;
+};
+
+// What programs and ops have in common. Blocks are lambdas, or pairs of begin_…() and end() where
+// the code that makes a program does not nest as the program does.
+class BodyBuilder {
+ public:
+  BodyBuilder(const BodyBuilder&) = delete;
+  BodyBuilder& operator=(const BodyBuilder&) = delete;
+
+  Value literal(DataType type, const Bits& bits);
+  Value call(std::string_view id, std::initializer_list<Value> arguments);
+
+  Value let(std::string name, Value value);
+  Value let(Value value) { return let(fresh_name("v"), value); }
+  void assign(Value local, Value value);
+  void break_();
+
+  void begin_if(Value condition);
+  void begin_else();
+  Value begin_for(std::string name, Value from, Value to);
+  void begin_block();
+  void end();
+
+  void if_(Value condition, const std::function<void()>& then);
+  void if_(Value condition, const std::function<void()>& then,
+           const std::function<void()>& otherwise);
+  void for_(std::string name, Value from, Value to, const std::function<void(Value)>& body);
+  void block(const std::function<void()>& body);
+
+ protected:
+  explicit BodyBuilder(std::string name);
+  ~BodyBuilder() = default;
+
+  friend class Value;
+  friend class Element;
+  friend class Buffer;
+  friend Value apply(Operation op, Value a);
+  friend Value apply(Operation op, Value a, Value b);
+  friend Value cast(DataType target, Value value);
+  friend Value select(Value condition, Value a, Value b);
+  friend Value make_vector(DataType type, std::initializer_list<Value> lanes);
+
+  // An expression of this builder for a value of any origin; constants become literals of `wanted`.
+  ExprId expr(Value value, DataType wanted = DataType::U32);
+  Value make(ExprId id, DataType type);
+  Value local_value(LocalId local, DataType type);
+  LocalId declare(std::string name);
+  std::string fresh_name(std::string_view stem);
+  void store(BufferId buffer, Value index, Value value);
+  virtual DataType element_type(BufferId buffer) const = 0;
+
+  template <class Message, class... Arguments>
+  void misuse(const Arguments&... arguments) {
+    if (misuses_.size() < kMaxDiagnostics) misuses_.push_back(diagnose<Message>(arguments...));
+  }
+  // The finished body: blocks closed, unused results dropped, canonical numbering.
+  Body finished_body(std::uint32_t parameters, std::vector<Diagnostic>& diagnostics) const;
+
+  struct Open {
+    std::uint32_t owner;
+    bool in_else;
+  };
+  static void close_block(Body& body, Open open);
+
+  std::string name_;
+  Body body_;
+  Interner interner_{body_};
+  std::uint32_t fresh_ = 0;
+  std::vector<Open> open_;
+  std::vector<Diagnostic> misuses_;
+};
+
+class Builder : public BodyBuilder {
+ public:
+  explicit Builder(std::string name, std::initializer_list<std::uint32_t> workgroup_size);
+
+  template <class Type>
+  Buffer read(std::string name, std::uint32_t count = 0) {
+    return add_buffer(std::move(name), BufferAccess::ReadOnly, Type::kDataType, count);
+  }
+  template <class Type>
+  Buffer read_write(std::string name, std::uint32_t count = 0) {
+    return add_buffer(std::move(name), BufferAccess::ReadWrite, Type::kDataType, count);
+  }
+  template <class Type>
+  Buffer uniform(std::string name, std::uint32_t count = 0) {
+    return add_buffer(std::move(name), BufferAccess::Uniform, Type::kDataType, count);
+  }
+  template <class Type>
+  Buffer workgroup(std::string name, std::uint32_t count) {
+    return add_buffer(std::move(name), BufferAccess::Workgroup, Type::kDataType, count);
+  }
+  // Bindings are numbered in the order of declaration.
+  Buffer add_buffer(std::string name, BufferAccess access, DataType element, std::uint32_t count);
+
+  Value invocation_id(std::uint32_t axis) { return id(Operation::InvocationId, axis); }
+  Value workgroup_id(std::uint32_t axis) { return id(Operation::WorkgroupId, axis); }
+  Value local_id(std::uint32_t axis) { return id(Operation::LocalId, axis); }
+
+  // The value before. A result that nobody uses costs nothing.
+  Value atomic(AtomicOp op, const Element& element, Value value, Value expected = {});
+  Value atomic_add(const Element& e, Value v) { return atomic(AtomicOp::Add, e, v); }
+  Value atomic_and(const Element& e, Value v) { return atomic(AtomicOp::And, e, v); }
+  Value atomic_or(const Element& e, Value v) { return atomic(AtomicOp::Or, e, v); }
+  Value atomic_xor(const Element& e, Value v) { return atomic(AtomicOp::Xor, e, v); }
+  Value atomic_min(const Element& e, Value v) { return atomic(AtomicOp::Min, e, v); }
+  Value atomic_max(const Element& e, Value v) { return atomic(AtomicOp::Max, e, v); }
+  Value atomic_exchange(const Element& e, Value v) { return atomic(AtomicOp::Exchange, e, v); }
+  Value atomic_compare_exchange(const Element& e, Value expected, Value v) {
+    return atomic(AtomicOp::CompareExchange, e, v, expected);
+  }
+
+  void return_();
+  void barrier();
+
+  // The program, valid; or everything that is wrong with it.
+  Result<Program> finish(const Registry& registry = {}) const;
+
+ private:
+  Value id(Operation op, std::uint32_t axis);
+  DataType element_type(BufferId buffer) const override;
+
+  Program program_;  // without its body
+  std::uint32_t bindings_ = 0;
+};
+
+class OpBuilder : public BodyBuilder {
+ public:
+  OpBuilder(std::string id, DataType output);
+
+  // All parameters before the first statement.
+  template <class Type>
+  Value parameter(std::string name) {
+    return add_parameter(std::move(name), Type::kDataType);
+  }
+  Value add_parameter(std::string name, DataType type);
+  void describe(std::string description) { op_.description = std::move(description); }
+  void law(LawKind kind, std::vector<LawArgument> arguments = {}) {
+    op_.laws.push_back({kind, std::move(arguments)});
+  }
+  void return_(Value value);
+
+  Result<Op> finish(const Registry& registry = {}) const;
+
+ private:
+  DataType element_type(BufferId) const override { return DataType::Unknown; }
+
+  Op op_;  // without its body
+};
+
+}  // namespace vyre

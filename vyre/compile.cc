@@ -1,0 +1,26 @@
+#include "vyre/compile.h"
+
+#include "vyre/text/parse.h"
+#include "vyre/validate/validate.h"
+#include "vyre/wire/wire.h"
+
+namespace vyre {
+
+std::string_view version() { return VYRE_VERSION; }
+
+Result<Loaded> load(Source source, const Registry& registry) {
+  if (is_wire(source.text)) {
+    Result<Module> module = decode(source.text, source.file);
+    if (!module.ok()) return module.diagnostics();
+    std::vector<Diagnostic> diagnostics = validate(*module, registry);
+    for (Diagnostic& diagnostic : diagnostics) diagnostic.file = source.file;
+    if (!diagnostics.empty()) return diagnostics;
+    return Loaded{std::move(*module), std::move(source), {}};
+  }
+  Parsed parsed = parse_source(source);
+  validate(source, parsed, registry);
+  if (!parsed.findings.empty()) return std::move(parsed.findings).located(source);
+  return Loaded{std::move(parsed.module), std::move(source), std::move(parsed.positions)};
+}
+
+}  // namespace vyre

@@ -1,0 +1,26 @@
+// The way of a program from bytes to something that can run.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "vyre/base/result.h"
+#include "vyre/ir/program.h"
+#include "vyre/library/registry.h"
+#include "vyre/text/positions.h"
+
+namespace vyre {
+
+std::string_view version();  // "0.1.0"
+
+// A valid module and, when it came as text, where its parts stand.
+struct Loaded {
+  Module module;
+  Source source;
+  std::vector<ItemPositions> positions;  // empty for a wire file
+};
+
+// Text or wire, told apart by the wire format's magic; parsed or decoded, and validated.
+Result<Loaded> load(Source source, const Registry& registry = {});
+
+}  // namespace vyre

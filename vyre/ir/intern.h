@@ -1,0 +1,41 @@
+// Hash-consing: makes expressions in a body such that equal ones get the same id. Parser, builder
+// and passes build through it; it lives only as long as they do.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+class Interner {
+ public:
+  explicit Interner(Body& body) : body_(body) {}
+
+  ExprId literal(DataType type, const Bits& bits);
+  ExprId local(LocalId local) { return make(Operation::Local, 0, local.index, {}); }
+  ExprId load(BufferId buffer, ExprId index) {
+    return make(Operation::Load, 0, buffer.index, {&index, 1});
+  }
+  ExprId length(BufferId buffer) { return make(Operation::Length, 0, buffer.index, {}); }
+  ExprId call(std::string_view id, std::span<const ExprId> args);
+
+  // Any expression; `args` go to the operand list where the operation wants that.
+  ExprId make(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
+
+ private:
+  std::uint32_t constant(const Bits& bits);
+  std::uint32_t callee(std::string_view id);
+
+  Body& body_;
+  std::vector<std::uint32_t> slots_;  // open addressing; expression index + 1, or 0
+  std::vector<std::uint32_t> constant_slots_;
+  std::vector<std::uint32_t> callee_slots_;
+};
+
+// The body in canonical numbering, without what no statement reaches.
+Body canonical(const Body& body, std::uint32_t parameters = 0);
+
+}  // namespace vyre

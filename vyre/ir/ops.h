@@ -1,0 +1,85 @@
+// Operations, atomics, statements and laws as enums with the facts of their rows in ops.def and
+// laws.def. The value of an enumerator is its tag in the wire format.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "vyre/ir/types.h"
+
+namespace vyre {
+
+enum class Operation : std::uint8_t {
+#define FORM(name, tag, arity, meaning) name = tag,
+#define UNARY(name, text, tag, types, signature, laws, meaning) name = tag,
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) name = tag,
+#include "vyre/ir/ops.def"
+};
+
+enum class Signature : std::uint8_t { Form, Same, Shift, Test };
+
+struct OperationInfo {
+  Operation op;
+  std::string_view name;  // "BitXor"
+  std::string_view text;  // "^"; the name for a form
+  int arity;              // -1: as many as the operand list says
+  int precedence;         // of an infix or prefix operator, loosest first; 0 otherwise
+  TypeSet types;
+  Signature signature;
+  std::string_view laws;
+  std::string_view meaning;
+};
+
+inline constexpr int kPrefixPrecedence = 10;
+
+std::span<const OperationInfo> all_operations();
+const OperationInfo& info(Operation op);
+std::optional<Operation> operation_of_tag(std::uint32_t tag);
+
+inline bool is_form(Operation op) { return info(op).signature == Signature::Form; }
+
+// A function by the name it is called with, such as "popcount".
+const OperationInfo* find_function(std::string_view name);
+
+// The type of an operation's second operand, and of its result, for a first operand of a type in
+// its set.
+DataType second_operand(Operation op, DataType first);
+DataType result_of(Operation op, DataType first);
+
+enum class AtomicOp : std::uint8_t {
+#define ATOMIC(name, text, tag, operands, meaning) name = tag,
+#include "vyre/ir/ops.def"
+};
+
+struct AtomicInfo {
+  AtomicOp op;
+  std::string_view text;
+  int operands;
+  std::string_view meaning;
+};
+
+std::span<const AtomicInfo> all_atomics();
+const AtomicInfo& info(AtomicOp op);
+const AtomicInfo* find_atomic(std::string_view text);
+std::optional<AtomicOp> atomic_of_tag(std::uint32_t tag);
+
+enum class LawKind : std::uint8_t {
+#define LAW(name, text, tag, arguments, meaning) name = tag,
+#include "vyre/ir/laws.def"
+};
+
+struct LawInfo {
+  LawKind kind;
+  std::string_view text;
+  std::string_view arguments;
+  std::string_view meaning;
+};
+
+std::span<const LawInfo> all_laws();
+const LawInfo& info(LawKind kind);
+const LawInfo* find_law(std::string_view text);
+std::optional<LawKind> law_of_tag(std::uint32_t tag);
+
+}  // namespace vyre

@@ -1,0 +1,81 @@
+#include "vyre/ir/types.h"
+
+#include <numeric>
+
+namespace vyre {
+namespace {
+
+using enum DataType;
+
+constexpr TypeInfo kTypes[] = {
+#define TYPE(name, text, tag, bytes, lanes, width) {name, #name, text, bytes, lanes, width},
+#include "vyre/ir/types.def"
+};
+constexpr TypeInfo kUnknown = {Unknown, "Unknown", "?", 0, 0, 0};
+
+// The targets of each source, in the order of the tags.
+constexpr TypeSet kCasts[] = {
+    0,
+    /* U32     */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
+    /* I32     */ type_set(I32, U32, Bool, U64, U128, Vec2U32, Vec4U32),
+    /* U64     */ type_set(U32, I32, Bool, U64, U128, Vec2U32),
+    /* Vec2U32 */ type_set(U32, I32, Bool, U64, U128, Vec2U32),
+    /* Vec4U32 */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
+    /* Bool    */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
+    /* Bytes   */ type_set(Bytes),
+    /* U128    */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
+};
+
+}  // namespace
+
+std::span<const TypeInfo> all_types() { return kTypes; }
+
+const TypeInfo& info(DataType type) {
+  return type == Unknown ? kUnknown : kTypes[static_cast<std::size_t>(type) - 1];
+}
+
+std::optional<DataType> find_type(std::string_view text) {
+  for (const TypeInfo& row : kTypes) {
+    if (row.text == text) return row.type;
+  }
+  return std::nullopt;
+}
+
+std::optional<DataType> type_of_tag(std::uint32_t tag) {
+  if (tag < 1 || tag > std::size(kTypes)) return std::nullopt;
+  return static_cast<DataType>(tag);
+}
+
+std::string list_of(TypeSet set) {
+  std::vector<std::string_view> texts;
+  for (const TypeInfo& row : kTypes) {
+    if (contains(set, row.type)) texts.push_back(row.text);
+  }
+  std::string list;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) list += i + 1 == texts.size() ? " or " : ", ";
+    list += texts[i];
+  }
+  return list;
+}
+
+bool cast_exists(DataType source, DataType target) {
+  return contains(kCasts[static_cast<std::size_t>(source)], target);
+}
+
+std::string_view text(BufferAccess access) {
+  switch (access) {
+    case BufferAccess::ReadOnly: return "read";
+    case BufferAccess::ReadWrite: return "read_write";
+    case BufferAccess::Uniform: return "uniform";
+    case BufferAccess::Workgroup: return "workgroup";
+  }
+  return "?";
+}
+
+std::uint32_t OpSignature::min_input_bytes() const {
+  return std::accumulate(inputs.begin(), inputs.end(), 0u,
+                         [](std::uint32_t sum, DataType type) { return sum + min_bytes(type); });
+}
+
+}  // namespace vyre

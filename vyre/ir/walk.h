@@ -1,0 +1,160 @@
+// Walking a body: operands of expressions, expressions of statements, the shape of the statement
+// tree, and a visit of every use of an expression in the order in which it is written.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+inline bool has_operand_list(Operation op) {
+  return op == Operation::Vec4 || op == Operation::Call;
+}
+
+inline std::span<const ExprId> operands(const Body& body, const Expr& expr) {
+  if (has_operand_list(expr.op)) {
+    return {body.operands.data() + expr.args[0].index, expr.args[1].index};
+  }
+  return {expr.args.data(), static_cast<std::size_t>(info(expr.op).arity)};
+}
+
+// The expressions that a statement mentions, in the order in which they are evaluated.
+struct Roots {
+  std::array<ExprId, 3> ids;
+  std::size_t count = 0;
+
+  void add(ExprId id) {
+    if (id.exists()) ids[count++] = id;
+  }
+  const ExprId* begin() const { return ids.data(); }
+  const ExprId* end() const { return ids.data() + count; }
+};
+Roots roots(const Stmt& stmt);
+
+// Calls visit(ExprId&) for each of them.
+template <class Statement, class Visit>
+void for_each_root(Statement& stmt, Visit visit) {
+  std::visit(
+      [&](auto& s) {
+        if constexpr (requires { s.index; }) visit(s.index);
+        if constexpr (requires { s.expected; }) visit(s.expected);
+        if constexpr (requires { s.condition; }) visit(s.condition);
+        if constexpr (requires { s.from; }) {
+          visit(s.from);
+          visit(s.to);
+        }
+        if constexpr (requires { s.value; }) visit(s.value);
+      },
+      stmt);
+}
+
+// The local that a statement declares or assigns, and the one that it declares.
+LocalId* local_of(Stmt& stmt);
+LocalId declared(const Stmt& stmt);
+
+// The first statement behind the subtree of `id`.
+StmtId next(const Body& body, StmtId id);
+
+// An `else` block that is a lone `if` is written `else if`; it adds no level of nesting.
+bool is_else_if(const Body& body, const If& parent);
+
+// The blocks that are open while the statements are walked in order. Frame is an OpenBlock with
+// whatever the walker keeps per block. Before statement i (and once with the number of statements)
+// call enter(); behind it call open().
+struct OpenBlock {
+  std::uint32_t owner = 0;
+  std::uint32_t end = 0;
+  bool is_else = false;
+  bool is_chained = false;  // the `else` of an `else if`: no level of its own
+  bool is_loop = false;
+};
+
+template <class Frame>
+class BlockStack {
+ public:
+  explicit BlockStack(const Body& body) : body_(body) {
+    frames_.emplace_back();
+    frames_.back().end = static_cast<std::uint32_t>(body.stmts.size());
+  }
+
+  // Calls close(closed, now) for each block that ends before statement i, innermost first; `now` is
+  // the `else` of the same `if` where one follows, otherwise the block around.
+  template <class Close>
+  void enter(std::uint32_t i, Close close) {
+    while (frames_.size() > 1 && frames_.back().end == i) {
+      const Frame closed = frames_.back();
+      frames_.pop_back();
+      const If* branch = std::get_if<If>(&body_.stmts[closed.owner]);
+      if (branch != nullptr && !closed.is_else && branch->else_begin < branch->end) {
+        Frame& opened = push(closed.owner, branch->end);
+        opened.is_else = true;
+        opened.is_chained = is_else_if(body_, *branch);
+      }
+      close(closed, frames_.back());
+    }
+  }
+  void enter(std::uint32_t i) {
+    enter(i, [](const Frame&, Frame&) {});
+  }
+
+  // Opens the first block of a compound statement; null for any other.
+  Frame* open(std::uint32_t i) {
+    const Stmt& stmt = body_.stmts[i];
+    if (const If* branch = std::get_if<If>(&stmt)) return &push(i, branch->else_begin);
+    if (const Block* block = std::get_if<Block>(&stmt)) return &push(i, block->end);
+    if (const For* loop = std::get_if<For>(&stmt)) {
+      Frame& opened = push(i, loop->end);
+      opened.is_loop = true;
+      return &opened;
+    }
+    return nullptr;
+  }
+
+  Frame& back() { return frames_.back(); }
+  std::vector<Frame>& frames() { return frames_; }
+
+ private:
+  Frame& push(std::uint32_t owner, StmtId end) {
+    Frame& frame = frames_.emplace_back();
+    frame.owner = owner;
+    frame.end = end.index;
+    return frame;
+  }
+
+  const Body& body_;
+  std::vector<Frame> frames_;
+};
+
+inline DataType type_of_detail(const Expr& expr) { return static_cast<DataType>(expr.detail); }
+
+Bits literal_bits(const Body& body, const Expr& literal);
+inline bool is_wide(DataType type) { return min_bytes(type) > 4; }
+
+// Calls visit(id) for each use of an expression below `root`, as written out: operands first and
+// left to right, a shared expression at each of its uses. Only for bodies whose written-out size
+// has been checked.
+template <class Visit>
+void for_each_use(const Body& body, ExprId root, Visit visit) {
+  struct Frame {
+    ExprId id;
+    std::uint32_t next_operand;
+  };
+  std::vector<Frame> stack{{root, 0}};
+  while (!stack.empty()) {
+    const ExprId id = stack.back().id;
+    const std::span<const ExprId> args = operands(body, body[id]);
+    if (stack.back().next_operand < args.size()) {
+      const ExprId arg = args[stack.back().next_operand++];
+      stack.push_back({arg, 0});
+    } else {
+      visit(id);
+      stack.pop_back();
+    }
+  }
+}
+
+}  // namespace vyre

@@ -1,0 +1,34 @@
+// The ops that can be called: the standard library, which is parsed when it is first asked for, and
+// whatever the user adds.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "vyre/base/result.h"
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+class Registry {
+ public:
+  // Holds the standard library.
+  Registry() = default;
+
+  // Adding the same signature and body again is fine; another one under a known id is V039.
+  Result<const Op*> add(Op op);
+
+  const Op* find(std::string_view id) const;
+
+  // All ops, in the order of their ids.
+  std::vector<const Op*> all() const;
+
+ private:
+  std::map<std::string, Op, std::less<>> added_;
+};
+
+// Whether two ops are the same function under the same id.
+bool same_function(const Op& a, const Op& b);
+
+}  // namespace vyre

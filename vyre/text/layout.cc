@@ -1,0 +1,233 @@
+#include "vyre/text/layout.h"
+
+#include <algorithm>
+
+#include "vyre/text/lexer.h"
+
+namespace vyre {
+namespace {
+
+struct Comment {
+  std::string_view text;
+  bool trails;        // on the line of the token before it
+  bool blank_before;  // behind an empty line
+};
+
+class Layout {
+ public:
+  Layout(std::string_view text, const std::vector<std::uint32_t>& line_starts)
+      : text_(text), line_starts_(line_starts) {}
+
+  std::string run() {
+    read_tokens();
+    for (std::size_t i = 0; i < tokens_.size(); ++i) place(i);
+    return std::move(out_);
+  }
+
+ private:
+  struct Entry {
+    Token token;
+    bool starts_line;
+    bool blank_before;
+    std::uint32_t access_width;  // of a buffer declaration: the column its name is aligned to
+    std::vector<Comment> comments;  // between the token before and this one
+  };
+
+  std::string_view spelling(const Token& token) const {
+    return text_.substr(token.span.begin, token.span.end - token.span.begin);
+  }
+
+  void read_tokens();
+  void place(std::size_t i);
+  bool spaced(std::size_t i) const;
+  bool ends_operand(std::size_t i) const;
+  bool is_keyword(std::size_t i) const;
+  bool is_buffer(std::size_t i) const { return tokens_[i].access_width > 0; }
+  void own_line(const Comment& comment, bool blank);
+  void flush();
+  std::string indent() const { return std::string(2 * depth_, ' '); }
+
+  std::string_view text_;
+  const std::vector<std::uint32_t>& line_starts_;
+  std::vector<Entry> tokens_;
+  std::string out_;
+  std::string line_;
+  std::vector<Comment> deferred_;  // stood between `}` and `else {`; go behind the brace
+  std::size_t depth_ = 0;
+  bool fresh_block_ = true;      // nothing stands in the current block yet
+  bool behind_buffers_ = false;  // the line before declares a buffer
+};
+
+bool is_access(Word word) {
+  return word == Word::Read || word == Word::ReadWrite || word == Word::Uniform ||
+         word == Word::Workgroup;
+}
+
+void Layout::read_tokens() {
+  Findings scratch;
+  Lexer lexer(text_, scratch);
+  if (text_.starts_with("\xef\xbb\xbf")) lexer.seek(3);
+  auto next_start = line_starts_.begin();
+  std::vector<Comment> comments;
+  std::uint32_t end = 0;  // of the token or comment before
+  std::vector<std::size_t> buffers;
+  const auto align = [&] {
+    std::uint32_t width = 0;
+    for (std::size_t i : buffers) {
+      const Span span = tokens_[i].token.span;
+      width = std::max(width, span.end - span.begin);
+    }
+    for (std::size_t i : buffers) tokens_[i].access_width = width;
+    buffers.clear();
+  };
+  while (true) {
+    const Token token = lexer.next();
+    const auto newlines =
+        std::count(text_.begin() + end, text_.begin() + token.span.begin, '\n');
+    end = token.span.end;
+    if (token.kind == Tok::Comment) {
+      std::string_view comment = spelling(token);
+      comment = comment.substr(0, comment.find_last_not_of(" \t\r") + 1);
+      comments.push_back({comment, newlines == 0 && !tokens_.empty(), newlines > 1});
+      continue;
+    }
+    const bool listed = next_start != line_starts_.end() && *next_start == token.span.begin;
+    if (listed) ++next_start;
+    const Tok before = tokens_.empty() ? Tok::End : tokens_.back().token.kind;
+    const bool behind_else = before == Tok::Name && tokens_.back().token.word == Word::Else &&
+                             !tokens_.back().starts_line;
+    const bool else_behind = token.word == Word::Else && before == Tok::RBrace;
+    const bool empty_block = token.kind == Tok::RBrace && before == Tok::LBrace && comments.empty();
+    const bool starts = (listed && !behind_else) || token.kind == Tok::End ||
+                        (before == Tok::RBrace && !else_behind) ||
+                        (token.kind == Tok::RBrace && !empty_block);
+    if (listed && is_access(token.word)) {
+      buffers.push_back(tokens_.size());
+    } else if (starts) {
+      align();
+    }
+    tokens_.push_back({token, starts, newlines > 1, 0, std::move(comments)});
+    comments.clear();
+    if (token.kind == Tok::End) break;
+  }
+}
+
+// A word that is neither a name nor part of an op id.
+bool Layout::is_keyword(std::size_t i) const {
+  const Token& token = tokens_[i].token;
+  const bool in_id = (i > 0 && tokens_[i - 1].token.kind == Tok::Dot) ||
+                     (i + 1 < tokens_.size() && tokens_[i + 1].token.kind == Tok::Dot);
+  return token.kind == Tok::Name && !in_id &&
+         (token.word == Word::If || token.word == Word::In || token.word == Word::Return ||
+          token.word == Word::Else || token.word == Word::Let || token.word == Word::For);
+}
+
+bool Layout::ends_operand(std::size_t i) const {
+  const Tok kind = tokens_[i].token.kind;
+  return kind == Tok::Number || kind == Tok::RParen || kind == Tok::RBracket ||
+         (kind == Tok::Name && !is_keyword(i));
+}
+
+// Whether a space stands between token i and the one before it on its line.
+bool Layout::spaced(std::size_t i) const {
+  const Token& left = tokens_[i - 1].token;
+  const Token& right = tokens_[i].token;
+  switch (right.kind) {
+    case Tok::RParen:
+    case Tok::RBracket:
+    case Tok::Comma:
+    case Tok::Colon:
+    case Tok::Dot:
+    case Tok::DotDot:
+    case Tok::LBracket: return false;
+    case Tok::LParen:
+      if (left.kind == Tok::Name) return is_keyword(i - 1);
+      break;
+    case Tok::RBrace: return false;
+    default: break;
+  }
+  switch (left.kind) {
+    case Tok::LParen:
+    case Tok::LBracket:
+    case Tok::Dot:
+    case Tok::DotDot:
+    case Tok::At: return false;
+    case Tok::Operator: return i >= 2 && !tokens_[i - 1].starts_line && ends_operand(i - 2);
+    default: return true;
+  }
+}
+
+void Layout::flush() {
+  if (line_.empty()) return;
+  out_ += line_;
+  out_ += '\n';
+  line_.clear();
+}
+
+void Layout::own_line(const Comment& comment, bool blank) {
+  if (blank && !fresh_block_) out_ += '\n';
+  fresh_block_ = false;
+  out_ += indent();
+  out_ += comment.text;
+  out_ += '\n';
+}
+
+void Layout::place(std::size_t i) {
+  const Entry& entry = tokens_[i];
+  const Token& token = entry.token;
+  if (!entry.starts_line) {
+    // Comments inside a line go above it, or behind the brace of `} else {`.
+    for (const Comment& comment : entry.comments) {
+      if (line_.find('}') != std::string::npos && line_.find('{') == std::string::npos) {
+        deferred_.push_back(comment);
+      } else {
+        own_line(comment, false);
+      }
+    }
+    if (i > 0 && spaced(i)) line_ += ' ';
+    line_ += spelling(token);
+  } else {
+    auto comment = entry.comments.begin();
+    if (comment != entry.comments.end() && comment->trails) {
+      line_ += "  ";
+      line_ += comment->text;
+      ++comment;
+    }
+    const bool opened = i > 0 && tokens_[i - 1].token.kind == Tok::LBrace;
+    flush();
+    if (opened) {
+      ++depth_;
+      fresh_block_ = true;
+    }
+    for (const Comment& late : deferred_) own_line(late, false);
+    deferred_.clear();
+
+    // A blank line between items, and between the buffers and the statements.
+    const bool item = depth_ == 0 && token.kind == Tok::Name;
+    const bool behind_buffers = behind_buffers_ && token.kind != Tok::RBrace && !is_buffer(i);
+    bool blank = item || behind_buffers;
+    for (; comment != entry.comments.end(); ++comment) {
+      own_line(*comment, blank || comment->blank_before);
+      blank = false;
+    }
+    if (token.kind == Tok::End) return;
+    if (token.kind == Tok::RBrace) {
+      --depth_;
+    } else if ((blank || entry.blank_before) && !fresh_block_) {
+      out_ += '\n';
+    }
+    fresh_block_ = false;
+    behind_buffers_ = is_buffer(i);
+    line_ = indent();
+    line_ += spelling(token);
+    if (is_buffer(i)) line_.append(entry.access_width - spelling(token).size(), ' ');
+  }
+}
+
+}  // namespace
+
+std::string layout(std::string_view text, const std::vector<std::uint32_t>& line_starts) {
+  return Layout(text, line_starts).run();
+}
+
+}  // namespace vyre

@@ -1,0 +1,210 @@
+#include "vyre/text/lexer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "vyre/base/hash.h"
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+// Reserved words by hash, built once.
+class WordTable {
+ public:
+  WordTable() {
+#define WORD(name, text) insert(text, Word::name);
+#include "vyre/text/words.def"
+    for (const TypeInfo& type : all_types()) insert(type.text, Word::Type);
+    for (const AtomicInfo& atomic : all_atomics()) insert(atomic.text, Word::Atomic);
+  }
+
+  Word find(std::string_view text) const {
+    if (text.size() > kLongest) return Word::None;
+    for (std::size_t at = hash_text(text) % kSize;; at = (at + 1) % kSize) {
+      if (entries_[at].text.empty()) return Word::None;
+      if (entries_[at].text == text) return entries_[at].word;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSize = 256;
+  static constexpr std::size_t kLongest = 23;
+  struct Entry {
+    std::string_view text;
+    Word word = Word::None;
+  };
+
+  void insert(std::string_view text, Word word) {
+    std::size_t at = hash_text(text) % kSize;
+    while (!entries_[at].text.empty()) at = (at + 1) % kSize;
+    entries_[at] = {text, word};
+  }
+
+  std::array<Entry, kSize> entries_;
+};
+
+// The operators of ops.def by their first character, those of two characters first.
+class OperatorTable {
+ public:
+  OperatorTable() {
+    for (std::size_t length : {std::size_t{2}, std::size_t{1}}) {
+      for (const OperationInfo& row : all_operations()) {
+        if (row.precedence == 0 || row.text.size() != length) continue;
+        auto& row_list = by_first_[static_cast<unsigned char>(row.text[0])];
+        *std::find(row_list.begin(), row_list.end(), nullptr) = &row;
+      }
+    }
+  }
+
+  // Makes `token` the longest operator at the start of `text`; false when there is none.
+  bool match(std::string_view text, Token& token) const {
+    const unsigned char first = static_cast<unsigned char>(text[0]);
+    if (first >= by_first_.size()) return false;
+    for (const OperationInfo* row : by_first_[first]) {
+      if (row == nullptr || !text.starts_with(row->text)) continue;
+      const std::uint32_t length = static_cast<std::uint32_t>(row->text.size());
+      if (token.kind == Tok::Operator && token.span.end - token.span.begin != length) break;
+      token.kind = Tok::Operator;
+      token.span.end = token.span.begin + length;
+      (row->arity == 1 ? token.prefix : token.infix) = row;
+    }
+    return token.kind == Tok::Operator;
+  }
+
+ private:
+  std::array<std::array<const OperationInfo*, 4>, 128> by_first_{};
+};
+
+struct CharTable {
+  std::array<Tok, 256> single{};
+  CharTable() {
+    single['('] = Tok::LParen;
+    single[')'] = Tok::RParen;
+    single['{'] = Tok::LBrace;
+    single['}'] = Tok::RBrace;
+    single['['] = Tok::LBracket;
+    single[']'] = Tok::RBracket;
+    single[','] = Tok::Comma;
+    single[':'] = Tok::Colon;
+    single['@'] = Tok::At;
+  }
+};
+
+bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+}  // namespace
+
+Word find_word(std::string_view text) {
+  static const WordTable table;
+  return table.find(text);
+}
+
+Token Lexer::next() {
+  static const OperatorTable operators;
+  static const CharTable chars;
+  const std::uint32_t size = static_cast<std::uint32_t>(text_.size());
+  Token token;
+  token.newline_before = at_ == 0;
+  while (true) {
+    while (at_ < size && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' ||
+                          text_[at_] == '\r')) {
+      token.newline_before |= text_[at_++] == '\n';
+    }
+    const std::uint32_t begin = at_;
+    token.span = {begin, begin};
+    if (begin == size) return token;
+
+    const char c = text_[begin];
+    const char following = begin + 1 < size ? text_[begin + 1] : '\0';
+    token.kind = chars.single[static_cast<unsigned char>(c)];
+    if (token.kind != Tok::End) {
+      ++at_;
+    } else if (is_name_start(c)) {
+      while (at_ < size && is_name_char(text_[at_])) ++at_;
+      token.kind = Tok::Name;
+      if (at_ - begin > kMaxNameBytes) {
+        findings_.report<message::long_token>({begin, begin + 1}, at_ - begin);
+      }
+      token.word = find_word(text({begin, at_}));
+    } else if (is_digit(c)) {
+      scan_number();
+      token.kind = Tok::Number;
+    } else if (c == '"') {
+      scan_string(begin);
+      token.kind = Tok::String;
+    } else if (c == '/' && following == '/') {
+      at_ = static_cast<std::uint32_t>(std::min<std::size_t>(text_.find('\n', at_), size));
+      token.kind = Tok::Comment;
+    } else if (c == '.') {
+      at_ += following == '.' ? 2 : 1;
+      token.kind = following == '.' ? Tok::DotDot : Tok::Dot;
+    } else if (c == '-' && following == '>') {
+      at_ += 2;
+      token.kind = Tok::Arrow;
+    } else if (operators.match(text_.substr(begin, 2), token)) {
+      at_ = token.span.end;
+    } else if (c == '=') {
+      ++at_;
+      token.kind = Tok::Assign;
+    } else {
+      report_character(begin);
+      continue;
+    }
+    token.span.end = at_;
+    return token;
+  }
+}
+
+// A character, or a run of bytes beyond ASCII, that no token starts with.
+void Lexer::report_character(std::uint32_t begin) {
+  ++at_;
+  while (at_ < text_.size() && static_cast<unsigned char>(text_[at_ - 1]) >= 0x80 &&
+         static_cast<unsigned char>(text_[at_]) >= 0x80) {
+    ++at_;
+  }
+  const Span span{begin, at_};
+  const std::string shown = shorten(text(span), 24);
+  if (shown == ";") {
+    findings_.report<message::separator>(span);
+  } else {
+    findings_.report<message::unexpected_character>(span, shown);
+  }
+}
+
+// Everything that belongs to a number, also where it is malformed; its value is the parser's job.
+void Lexer::scan_number() {
+  const std::uint32_t begin = at_;
+  const auto peek = [&](std::uint32_t ahead) {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  };
+  const bool hexadecimal = peek(0) == '0' && peek(1) == 'x';
+  while (true) {
+    while (is_name_char(peek(0))) ++at_;
+    const char last = text_[at_ - 1];
+    const bool exponent = hexadecimal ? last == 'p' || last == 'P' : last == 'e' || last == 'E';
+    if (exponent && (peek(0) == '+' || peek(0) == '-') && is_digit(peek(1))) {
+      at_ += 2;
+    } else if (peek(0) == '.' && (hexadecimal ? is_hex_digit(peek(1)) : is_digit(peek(1))) &&
+               text({begin, at_}).find('.') == std::string_view::npos) {
+      at_ += 2;
+    } else {
+      return;
+    }
+  }
+}
+
+// To the closing quote, or to the end of the line.
+void Lexer::scan_string(std::uint32_t begin) {
+  ++at_;
+  while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n') {
+    at_ += text_[at_] == '\\' && at_ + 1 < text_.size() && text_[at_ + 1] != '\n' ? 2 : 1;
+  }
+  if (at_ < text_.size() && text_[at_] == '"') {
+    ++at_;
+  } else {
+    findings_.report<message::unclosed_string>({begin, at_});
+  }
+}
+
+}  // namespace vyre

@@ -1,0 +1,74 @@
+// Splits a source into tokens. Comments are tokens too: the formatter keeps them, the parser skips
+// them. What is not a token is reported and skipped, so a stray character costs one diagnostic.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "vyre/base/diagnostics.h"
+#include "vyre/ir/ops.h"
+
+namespace vyre {
+
+enum class Word : std::uint8_t {
+  None,  // not reserved
+  Type,
+  Atomic,
+#define WORD(name, text) name,
+#include "vyre/text/words.def"
+};
+
+Word find_word(std::string_view text);
+inline bool is_reserved(std::string_view text) { return find_word(text) != Word::None; }
+
+enum class Tok : std::uint8_t {
+  End,
+  Name,
+  Number,
+  String,
+  Comment,
+  LParen,
+  RParen,
+  LBrace,
+  RBrace,
+  LBracket,
+  RBracket,
+  Comma,
+  Colon,
+  At,
+  Dot,
+  DotDot,
+  Arrow,
+  Assign,
+  Operator,  // Token::infix and Token::prefix say which
+};
+
+struct Token {
+  Tok kind = Tok::End;
+  Word word = Word::None;      // of a Name
+  bool newline_before = true;  // the first token on its line
+  const OperationInfo* infix = nullptr;
+  const OperationInfo* prefix = nullptr;
+  Span span;
+};
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, Findings& findings) : text_(text), findings_(findings) {}
+
+  Token next();
+  void seek(std::uint32_t offset) { at_ = offset; }
+  std::uint32_t offset() const { return at_; }
+  std::string_view text(Span span) const { return text_.substr(span.begin, span.end - span.begin); }
+
+ private:
+  void report_character(std::uint32_t begin);
+  void scan_number();
+  void scan_string(std::uint32_t begin);
+
+  std::string_view text_;
+  Findings& findings_;
+  std::uint32_t at_ = 0;
+};
+
+}  // namespace vyre

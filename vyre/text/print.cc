@@ -1,0 +1,377 @@
+// Printing writes plain tokens and says which of them start a line; layout() does the rest.
+#include "vyre/text/print.h"
+
+#include <algorithm>
+#include <array>
+
+#include "vyre/base/text.h"
+#include "vyre/ir/walk.h"
+#include "vyre/text/layout.h"
+#include "vyre/text/lexer.h"
+#include "vyre/text/parse.h"
+
+namespace vyre {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+// Tighter than every operator: literals, names, calls, lanes.
+constexpr int kPrimary = kPrefixPrecedence + 1;
+constexpr int kComparison = 3;
+
+std::string unsigned_text(Wide value) {
+  if (value < 65536) return std::to_string(static_cast<unsigned>(value));
+  std::string digits;
+  for (; value != 0; value >>= 4) digits += "0123456789abcdef"[static_cast<unsigned>(value & 15)];
+  return "0x" + std::string(digits.rbegin(), digits.rend());
+}
+
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+class Printer {
+ public:
+  std::string out;
+  std::vector<std::uint32_t> line_starts;
+
+  void item(const Item& item) {
+    if (const Program* program = std::get_if<Program>(&item)) {
+      this->program(*program);
+    } else {
+      op(std::get<Op>(item));
+    }
+  }
+
+  void program(const Program& program);
+  void op(const Op& op);
+  void expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId root,
+            std::size_t limit = ~std::size_t{0});
+
+ private:
+  void line() {
+    out += '\n';
+    line_starts.push_back(static_cast<std::uint32_t>(out.size()));
+  }
+  void statements(const Body& body, const std::vector<BufferDecl>& buffers);
+  void head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt);
+};
+
+void Printer::program(const Program& program) {
+  line();
+  out += "program " + program.name + " workgroup(";
+  const auto& size = program.workgroup_size;
+  // Axes of one at the end are left out.
+  const std::size_t axes = size[2] != 1 ? 3 : size[1] != 1 ? 2 : 1;
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    out += (axis > 0 ? ", " : "") + unsigned_text(size[axis]);
+  }
+  out += ") {";
+  for (const BufferDecl& buffer : program.buffers) {
+    line();
+    out += text(buffer.access);
+    out += ' ' + buffer.name + ": ";
+    out += text(buffer.element);
+    if (buffer.count != 0) {
+      out += '[' + unsigned_text(buffer.count) + ']';
+    } else if (buffer.element != DataType::Bytes) {
+      out += "[]";
+    }
+    if (buffer.access != BufferAccess::Workgroup) out += " @" + unsigned_text(buffer.binding);
+  }
+  statements(program.body, program.buffers);
+  out += " }";
+}
+
+void Printer::op(const Op& op) {
+  line();
+  out += "op " + op.id + "(";
+  for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
+    out += (i > 0 ? ", " : "") + op.body.locals[i].name + ": ";
+    out += text(op.signature.inputs[i]);
+  }
+  out += ") -> ";
+  out += text(op.signature.output);
+  out += " {";
+  if (!op.description.empty()) {
+    line();
+    out += quote(op.description);
+  }
+  for (const Law& law : op.laws) {
+    line();
+    out += "law " + print_law(law);
+  }
+  statements(op.body, {});
+  out += " }";
+}
+
+void Printer::statements(const Body& body, const std::vector<BufferDecl>& buffers) {
+  struct Open {
+    StmtId owner;
+    StmtId end;
+  };
+  std::vector<Open> open;
+  const std::uint32_t count = static_cast<std::uint32_t>(body.stmts.size());
+  for (std::uint32_t i = 0;; ++i) {
+    // Close what ends here; an `else` opens its block at the same place.
+    bool chained = false;
+    while (!open.empty() && open.back().end.index == i) {
+      const Open block = open.back();
+      open.pop_back();
+      const If* branch = std::get_if<If>(&body[block.owner]);
+      if (branch != nullptr && block.end == branch->else_begin && branch->else_begin < branch->end) {
+        // An `else if` ends with its inner `if`, without a brace of its own.
+        chained = is_else_if(body, *branch);
+        out += chained ? " } else " : " } else {";
+        if (!chained) open.push_back({block.owner, branch->end});
+        break;
+      }
+      out += " }";
+    }
+    if (i == count) break;
+    if (!chained) line();
+    const Stmt& stmt = body.stmts[i];
+    head(body, buffers, stmt);
+    if (const If* branch = std::get_if<If>(&stmt)) open.push_back({StmtId{i}, branch->else_begin});
+    if (const For* loop = std::get_if<For>(&stmt)) open.push_back({StmtId{i}, loop->end});
+    if (const Block* block = std::get_if<Block>(&stmt)) open.push_back({StmtId{i}, block->end});
+  }
+}
+
+// A statement up to its opening brace, if it has one.
+void Printer::head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt) {
+  const auto value = [&](ExprId id) { expr(body, buffers, id); };
+  if (const Let* let = std::get_if<Let>(&stmt)) {
+    out += "let " + body[let->local].name + " = ";
+    value(let->value);
+  } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
+    out += body[assign->local].name + " = ";
+    value(assign->value);
+  } else if (const Store* store = std::get_if<Store>(&stmt)) {
+    out += buffers[store->buffer.index].name + "[";
+    value(store->index);
+    out += "] = ";
+    value(store->value);
+  } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+    if (atomic->result.exists()) out += "let " + body[atomic->result].name + " = ";
+    out += info(atomic->op).text;
+    out += '(' + buffers[atomic->buffer.index].name + '[';
+    value(atomic->index);
+    out += ']';
+    if (atomic->expected.exists()) {
+      out += ", ";
+      value(atomic->expected);
+    }
+    out += ", ";
+    value(atomic->value);
+    out += ')';
+  } else if (const If* branch = std::get_if<If>(&stmt)) {
+    out += "if ";
+    value(branch->condition);
+    out += " {";
+  } else if (const For* loop = std::get_if<For>(&stmt)) {
+    out += "for " + body[loop->variable].name + " in ";
+    value(loop->from);
+    out += "..";
+    value(loop->to);
+    out += " {";
+  } else if (std::holds_alternative<Block>(stmt)) {
+    out += '{';
+  } else if (std::holds_alternative<Break>(stmt)) {
+    out += "break";
+  } else if (std::holds_alternative<Barrier>(stmt)) {
+    out += "barrier";
+  } else if (const Return* result = std::get_if<Return>(&stmt)) {
+    out += "return";
+    if (result->value.exists()) {
+      out += ' ';
+      value(result->value);
+    }
+  }
+}
+
+int precedence(Operation op) {
+  const int level = info(op).precedence;
+  return level == 0 ? kPrimary : level;
+}
+
+// Depth first with a stack of its own: each frame prints what stands before its next operand.
+void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId root,
+                   std::size_t limit) {
+  struct Frame {
+    ExprId id;
+    std::uint32_t next;
+    bool parentheses;
+  };
+  const auto needs_parentheses = [&](const Expr& parent, std::size_t position, const Expr& child) {
+    const int inner = precedence(child.op);
+    // A minus sign before an i32 literal would become part of it.
+    if (parent.op == Operation::Negate && child.op == Operation::Literal) {
+      return type_of_detail(child) == DataType::I32;
+    }
+    if (parent.op == Operation::Lane) return inner < kPrimary;
+    const int outer = precedence(parent.op);
+    if (outer == kPrimary) return false;
+    if (outer == kPrefixPrecedence) return inner < outer;
+    return inner < outer || (inner == outer && (position == 1 || outer == kComparison));
+  };
+  std::vector<Frame> stack{{root, 0, false}};
+  while (!stack.empty()) {
+    if (out.size() > limit) {
+      out += "…";
+      return;
+    }
+    Frame& frame = stack.back();
+    const Expr& expr = body[frame.id];
+    const OperationInfo& row = info(expr.op);
+    const std::span<const ExprId> args = operands(body, expr);
+    const std::uint32_t next = frame.next++;
+    const bool infix = row.arity == 2 && row.precedence > 0;
+    if (next == 0) {
+      if (frame.parentheses) out += '(';
+      switch (expr.op) {
+        case Operation::Literal:
+          out += print_literal({type_of_detail(expr), literal_bits(body, expr)});
+          break;
+        case Operation::Local: out += body.locals[expr.imm].name; break;
+        case Operation::Load: out += buffers[expr.imm].name + '['; break;
+        case Operation::Length: out += "len(" + buffers[expr.imm].name + ')'; break;
+        case Operation::InvocationId: out += "invocation_id."; break;
+        case Operation::WorkgroupId: out += "workgroup_id."; break;
+        case Operation::LocalId: out += "local_id."; break;
+        case Operation::Select: out += "select("; break;
+        case Operation::Cast:
+          out += text(type_of_detail(expr));
+          out += '(';
+          break;
+        case Operation::Vec2: out += "vec2u32("; break;
+        case Operation::Vec4: out += "vec4u32("; break;
+        case Operation::Call: out += body.callees[expr.imm] + '('; break;
+        case Operation::Lane: break;
+        default:
+          if (row.arity == 1 || !infix) out += row.text;
+          if (row.precedence == 0) out += '(';
+          break;
+      }
+      if (args.empty() && expr.op >= Operation::InvocationId && expr.op <= Operation::LocalId) {
+        out += "xyz"[expr.detail];
+      }
+    } else if (next < args.size()) {
+      if (infix) {
+        out += ' ';
+        out += row.text;
+        out += ' ';
+      } else {
+        out += ", ";
+      }
+    }
+    if (next < args.size()) {
+      const bool parentheses = needs_parentheses(expr, next, body[args[next]]);
+      stack.push_back({args[next], 0, parentheses});
+      continue;
+    }
+    if (expr.op == Operation::Load) {
+      out += ']';
+    } else if (expr.op == Operation::Lane) {
+      out += '.';
+      out += "xyzw"[expr.detail];
+    } else if (precedence(expr.op) == kPrimary && (!args.empty() || expr.op == Operation::Call)) {
+      out += ')';
+    }
+    if (frame.parentheses) out += ')';
+    stack.pop_back();
+  }
+}
+
+std::string finish(Printer& printer) { return layout(printer.out, printer.line_starts); }
+
+}  // namespace
+
+std::string print_literal(const TypedBits& value) {
+  const auto& lanes = value.bits.lanes;
+  if (value.type == DataType::Bool) return lanes[0] != 0 ? "true" : "false";
+  if (is_vector(value.type)) {
+    std::string out(text(value.type));
+    for (std::size_t i = 0; i < info(value.type).lanes; ++i) {
+      out += (i == 0 ? "(" : ", ") + unsigned_text(lanes[i]);
+    }
+    return out + ')';
+  }
+  Wide number = 0;
+  for (std::size_t i = 4; i-- > 0;) number = number << 32 | lanes[i];
+  std::string out;
+  if (value.type == DataType::I32 && lanes[0] >> 31 != 0) {
+    out = "-";
+    number = (Wide{1} << 32) - number;
+  }
+  out += unsigned_text(number);
+  if (value.type != DataType::U32) out += text(value.type);
+  return out;
+}
+
+std::string print_law(const Law& law) {
+  std::string out(info(law.kind).text);
+  for (std::size_t i = 0; i < law.arguments.size(); ++i) {
+    out += i == 0 ? "(" : ", ";
+    const LawArgument& argument = law.arguments[i];
+    if (const TypedBits* bits = std::get_if<TypedBits>(&argument)) {
+      out += print_literal(*bits);
+    } else if (const std::string* id = std::get_if<std::string>(&argument)) {
+      out += *id;
+    } else {
+      const bool up = std::get<Direction>(argument) == Direction::NonDecreasing;
+      out += up ? "non_decreasing" : "non_increasing";
+    }
+  }
+  return law.arguments.empty() ? out : out + ')';
+}
+
+std::string print(const Module& module) {
+  Printer printer;
+  for (const Item& item : module.items) printer.item(item);
+  return finish(printer);
+}
+
+std::string print(const Program& program) {
+  Printer printer;
+  printer.program(program);
+  return finish(printer);
+}
+
+std::string print(const Op& op) {
+  Printer printer;
+  printer.op(op);
+  return finish(printer);
+}
+
+std::string print_expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId id,
+                       std::size_t limit) {
+  Printer printer;
+  printer.expr(body, buffers, id, limit);
+  return printer.out;
+}
+
+Result<std::string> format(const Source& source) {
+  Parsed parsed = parse_source(source);
+  if (!parsed.syntax_ok) return std::move(parsed.findings).located(source);
+  std::vector<std::uint32_t> line_starts;
+  for (const ItemPositions& item : parsed.positions) {
+    line_starts.insert(line_starts.end(), item.heads.begin(), item.heads.end());
+    for (const auto& statement : item.statements) line_starts.push_back(statement.begin);
+  }
+  return layout(source.text, line_starts);
+}
+
+}  // namespace vyre

@@ -1,0 +1,27 @@
+// From a module to text. Printing is canonical: equal programs print the same, and the text parses
+// to the same program again.
+#pragma once
+
+#include <string>
+
+#include "vyre/base/result.h"
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+std::string print(const Module& module);
+std::string print(const Program& program);
+std::string print(const Op& op);
+
+// One expression, for messages. Cut where it grows longer than `limit` bytes.
+std::string print_expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId id,
+                       std::size_t limit);
+std::string print_literal(const TypedBits& value);
+std::string print_law(const Law& law);
+
+// What `vyre fmt` writes: the layout of print(), but of the source's own tokens, with its comments,
+// single blank lines, parentheses and spelling of literals. The same program as before. Fails on
+// syntax errors only.
+Result<std::string> format(const Source& source);
+
+}  // namespace vyre

@@ -1,0 +1,137 @@
+// Which ops a module calls, how deeply, and whether any calls itself.
+#include <algorithm>
+
+#include "vyre/base/text.h"
+#include "vyre/validate/context.h"
+
+namespace vyre {
+namespace {
+
+bool valid_signature(const OpSignature& signature) {
+  const auto is_value = [](DataType type) {
+    return type != DataType::Unknown && type != DataType::Bytes;
+  };
+  return std::ranges::all_of(signature.inputs, is_value) && is_value(signature.output);
+}
+
+// Depth first over the calls, with a stack of its own.
+class Resolver {
+ public:
+  Resolver(const Module& module, Callees& callees) : callees_(callees) {
+    for (const Item& item : module.items) {
+      if (const Op* op = std::get_if<Op>(&item)) own_.try_emplace(op->id, op);
+    }
+  }
+
+  void resolve(std::string_view root) {
+    if (!enter(root)) return;
+    while (!stack_.empty()) {
+      const std::string_view id = stack_.back().id;
+      Callee& callee = callees_.by_id[id];
+      const Op* op = callee.op;
+      if (op != nullptr && stack_.back().next < op->body.callees.size()) {
+        const std::string_view called = op->body.callees[stack_.back().next++];
+        if (enter(called)) continue;
+        Callee& known = callees_.by_id[called];
+        const bool on_stack = std::ranges::any_of(
+            stack_, [&](const Frame& frame) { return frame.id == called; });
+        if (on_stack && !known.recursive) {
+          known.recursive = true;
+          known.closed_by = id;
+          known.cycle = cycle_to(called);
+        }
+      } else {
+        for (std::size_t i = 0; op != nullptr && i < op->body.callees.size(); ++i) {
+          const std::string_view called = op->body.callees[i];
+          const std::uint32_t level = callees_.by_id[called].level + 1;
+          if (level > callee.level) {
+            callee.level = level;
+            callee.deepest = called;
+          }
+        }
+        callee.level = std::max(callee.level, 1u);
+        stack_.pop_back();
+      }
+    }
+  }
+
+ private:
+  struct Frame {
+    std::string_view id;
+    std::size_t next;
+  };
+
+  // Starts with an op that was not met before.
+  bool enter(std::string_view id) {
+    const auto [place, fresh] = callees_.by_id.try_emplace(id);
+    if (!fresh) return false;
+    Callee& callee = place->second;
+    const auto own = own_.find(id);
+    callee.in_module = own != own_.end();
+    callee.op = callee.in_module ? own->second : callees_.registry.find(id);
+    callee.valid_signature = callee.op != nullptr && valid_signature(callee.op->signature);
+    stack_.push_back({id, 0});
+    return true;
+  }
+
+  std::string cycle_to(std::string_view id) const {
+    const auto from =
+        std::ranges::find_if(stack_, [&](const Frame& frame) { return frame.id == id; });
+    std::string chain;
+    for (auto frame = from; frame != stack_.end(); ++frame) chain += shorten(frame->id) + " → ";
+    return shorten(chain + std::string(id), 400);
+  }
+
+  Callees& callees_;
+  std::unordered_map<std::string_view, const Op*> own_;
+  std::vector<Frame> stack_;
+};
+
+}  // namespace
+
+Callees resolve_callees(const Module& module, const Registry& registry) {
+  Callees callees{registry, {}};
+  Resolver resolver(module, callees);
+  for (const Item& item : module.items) {
+    if (const Op* op = std::get_if<Op>(&item)) resolver.resolve(op->id);
+    for (const std::string& id : body_of(item).callees) resolver.resolve(id);
+  }
+  return callees;
+}
+
+Diagnostic unknown_callee(const Context& context, std::string_view id) {
+  const bool dotted = id.find('.') != std::string_view::npos;
+  std::vector<std::string_view> known;
+  if (!dotted) {
+    for (const OperationInfo& row : all_operations()) {
+      if (row.precedence == 0 && !is_form(row.op)) known.push_back(row.text);
+    }
+  }
+  for (const auto& [known_id, callee] : context.callees.by_id) {
+    if (callee.op != nullptr) known.push_back(known_id);
+  }
+  for (const Op* op : context.callees.registry.all()) known.push_back(op->id);
+  std::ranges::sort(known);
+  const std::string_view near = nearest(id, known);
+  if (!near.empty()) return diagnose<message::misspelt_op>(id, near);
+  if (!dotted) return diagnose<message::unknown_function>(shorten(id));
+  return diagnose<message::unknown_op>(shorten(id));
+}
+
+std::optional<Diagnostic> level_error(const Context& context, std::string_view id) {
+  const Callee& callee = context.callees[id];
+  if (callee.recursive) {
+    // The op that calls the first one of the circle closes it.
+    if (context.op == nullptr || callee.closed_by != context.name) return std::nullopt;
+    return diagnose<message::recursion>(shorten(id), callee.cycle);
+  }
+  if (callee.level != kMaxCallDepth + 1) return std::nullopt;
+  std::string chain(shorten(id));
+  for (std::string_view next = callee.deepest; !next.empty();
+       next = context.callees[next].deepest) {
+    chain += " → " + shorten(next);
+  }
+  return diagnose<message::call_depth>(callee.level, shorten(chain, 400));
+}
+
+}  // namespace vyre

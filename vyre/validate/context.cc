@@ -1,0 +1,150 @@
+#include "vyre/validate/context.h"
+
+#include "vyre/base/text.h"
+#include "vyre/text/lexer.h"
+#include "vyre/text/print.h"
+
+namespace vyre {
+namespace {
+
+const std::vector<BufferDecl> kNoBuffers;
+
+// Tokens of a source from an offset on.
+class Tokens {
+ public:
+  Tokens(std::string_view text, std::uint32_t offset) : lexer_(text, scratch_) {
+    lexer_.seek(offset);
+  }
+  Token next() {
+    Token token;
+    do {
+      token = lexer_.next();
+    } while (token.kind == Tok::Comment);
+    return token;
+  }
+
+ private:
+  Findings scratch_;
+  Lexer lexer_;
+};
+
+// The name that a statement declares, assigns or accesses.
+Span name_in(std::string_view text, std::uint32_t begin, bool of_buffer) {
+  Tokens tokens(text, begin);
+  Token token = tokens.next();
+  if (!of_buffer && (token.word == Word::Let || token.word == Word::For)) return tokens.next().span;
+  if (!of_buffer || token.word == Word::None) return token.span;
+  while (token.kind != Tok::LParen && token.kind != Tok::End) token = tokens.next();
+  return tokens.next().span;
+}
+
+}  // namespace
+
+Context::Context(const Item& item, const Callees& callees_by_id, const Source* source,
+                 const ItemPositions* positions, Findings* findings,
+                 std::vector<Diagnostic>* diagnostics)
+    : program(std::get_if<Program>(&item)),
+      op(std::get_if<Op>(&item)),
+      body(body_of(item)),
+      buffers(program != nullptr ? program->buffers : kNoBuffers),
+      name(program != nullptr ? program->name : op->id),
+      callees(callees_by_id),
+      source_(source),
+      positions_(positions),
+      findings_(findings),
+      diagnostics_(diagnostics) {}
+
+void Context::add(Diagnostic diagnostic, Place place) {
+  if (source_ != nullptr) {
+    findings_->add(std::move(diagnostic), span_of(place));
+  } else if (diagnostics_->size() < kMaxDiagnostics) {
+    diagnostic.path = path_of(place);
+    diagnostics_->push_back(std::move(diagnostic));
+  }
+}
+
+Place Context::root(std::uint32_t stmt, std::size_t k) const {
+  const Roots ids = roots(body.stmts[stmt]);
+  std::uint32_t use = 0;
+  for (std::size_t i = 0; i <= k; ++i) use += sizes[ids.ids[i].index];
+  return Place::at_use(stmt, use - 1);
+}
+
+Span Context::span_of(Place place) const {
+  const std::string_view text = source_->text;
+  switch (place.kind) {
+    case Place::Kind::Title: return positions_->name;
+    case Place::Kind::GroupSize: return positions_->workgroup_size;
+    case Place::Kind::BufferName: return positions_->buffers[place.index];
+    case Place::Kind::ParameterName: return positions_->parameters[place.index];
+    case Place::Kind::OutputType: return positions_->output;
+    case Place::Kind::LawLine: return positions_->laws[place.index];
+    case Place::Kind::Close: return {positions_->end, positions_->end + 1};
+    case Place::Kind::Head:
+      return Tokens(text, positions_->statements[place.index].begin).next().span;
+    case Place::Kind::LocalName:
+    case Place::Kind::Accessed:
+      return name_in(text, positions_->statements[place.index].begin,
+                     place.kind == Place::Kind::Accessed);
+    case Place::Kind::Use:
+      return positions_->uses[positions_->statements[place.index].first_use + place.use];
+  }
+  return {};
+}
+
+std::string Context::path_of(Place place) const {
+  std::string path = (program != nullptr ? "program " : "op ") + shorten(name);
+  const auto part = [&](std::string_view what) {
+    return path + ": " + std::string(what) + "[" + std::to_string(place.index) + "]";
+  };
+  switch (place.kind) {
+    case Place::Kind::Title:
+    case Place::Kind::GroupSize:
+    case Place::Kind::OutputType:
+    case Place::Kind::Close: return path;
+    case Place::Kind::BufferName: return part("buffers");
+    case Place::Kind::ParameterName: return part("parameters");
+    case Place::Kind::LawLine: return part("laws");
+    case Place::Kind::Head:
+    case Place::Kind::LocalName:
+    case Place::Kind::Accessed:
+    case Place::Kind::Use: break;
+  }
+
+  // The blocks around the statement and its index in each of them.
+  struct Frame : OpenBlock {
+    std::uint32_t count = 0;
+  };
+  BlockStack<Frame> stack(body);
+  for (std::uint32_t i = 0;; ++i) {
+    stack.enter(i);
+    if (i == place.index) break;
+    ++stack.back().count;
+    stack.open(i);
+  }
+  path += ": body[";
+  for (std::size_t depth = 0; depth < stack.frames().size(); ++depth) {
+    const Frame& frame = stack.frames()[depth];
+    if (depth > 0) {
+      const bool in_if = std::holds_alternative<If>(body.stmts[frame.owner]);
+      path += frame.is_else ? ".else[" : in_if ? ".then[" : ".body[";
+    }
+    // Where a block is open, the statement that owns it has been counted already.
+    const bool innermost = depth + 1 == stack.frames().size();
+    path += std::to_string(frame.count - (innermost ? 0 : 1)) + "]";
+  }
+
+  if (place.kind == Place::Kind::Use) {
+    std::uint32_t use = 0;
+    ExprId found;
+    for (ExprId root_id : roots(body.stmts[place.index])) {
+      for_each_use(body, root_id, [&](ExprId id) {
+        if (use++ == place.use) found = id;
+      });
+    }
+    path += ": " + shorten(print_expr(body, buffers, found, 60));
+  }
+  return path;
+}
+
+}  // namespace vyre

@@ -1,0 +1,124 @@
+// What the checks of one item share: the item, its types, and how to report at a place in it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "vyre/base/diagnostics.h"
+#include "vyre/ir/program.h"
+#include "vyre/ir/walk.h"
+#include "vyre/library/registry.h"
+#include "vyre/text/positions.h"
+#include "vyre/validate/types.h"
+
+namespace vyre {
+
+// An op that a module calls, directly or through other ops.
+struct Callee {
+  const Op* op = nullptr;  // null when there is none of this id
+  bool in_module = false;
+  bool valid_signature = false;
+  std::uint32_t level = 0;     // of a call of it: 1 when it calls nothing
+  std::string_view deepest;    // the op it calls that makes its level
+  bool recursive = false;      // the first op of a circle that was met
+  std::string_view closed_by;  // the op whose call closes the circle
+  std::string cycle;
+};
+
+struct Callees {
+  const Registry& registry;
+  std::unordered_map<std::string_view, Callee> by_id;
+
+  const Callee& operator[](std::string_view id) const { return by_id.at(id); }
+};
+// The ops that a module and the ops it calls name.
+Callees resolve_callees(const Module& module, const Registry& registry);
+
+// A place to report at.
+struct Place {
+  enum class Kind : std::uint8_t {
+    Title,  // the item's name
+    GroupSize,
+    BufferName,
+    ParameterName,
+    OutputType,
+    LawLine,
+    Head,       // the first token of a statement
+    LocalName,  // the local that it declares or assigns
+    Accessed,   // the buffer that it accesses
+    Use,        // one of its expressions
+    Close,      // the item's closing brace
+  };
+  Kind kind = Kind::Title;
+  std::uint32_t index = 0;  // of the buffer, parameter, law or statement
+  std::uint32_t use = 0;    // of an expression: which one of its statement
+
+  static Place item() { return {}; }
+  static Place buffer(std::size_t i) { return {Kind::BufferName, static_cast<std::uint32_t>(i)}; }
+  static Place parameter(std::size_t i) { return {Kind::ParameterName, static_cast<std::uint32_t>(i)}; }
+  static Place law(std::size_t i) { return {Kind::LawLine, static_cast<std::uint32_t>(i)}; }
+  static Place workgroup_size() { return {Kind::GroupSize}; }
+  static Place output() { return {Kind::OutputType}; }
+  static Place end() { return {Kind::Close}; }
+  static Place head(std::uint32_t stmt) { return {Kind::Head, stmt}; }
+  static Place name(std::uint32_t stmt) { return {Kind::LocalName, stmt}; }
+  static Place accessed(std::uint32_t stmt) { return {Kind::Accessed, stmt}; }
+  static Place at_use(std::uint32_t stmt, std::uint32_t use) { return {Kind::Use, stmt, use}; }
+};
+
+class Context {
+ public:
+  Context(const Item& item, const Callees& callees_by_id, const Source* source,
+          const ItemPositions* positions, Findings* findings,
+          std::vector<Diagnostic>* diagnostics);
+
+  const Program* program;  // one of the two is null
+  const Op* op;
+  const Body& body;
+  const std::vector<BufferDecl>& buffers;
+  std::string_view name;
+  const Callees& callees;
+  Types types;
+  // Per expression: how many expressions it is as written out, and how deep.
+  std::vector<std::uint32_t> sizes;
+
+  template <class Message, class... Arguments>
+  void report(Place place, const Arguments&... arguments) {
+    add(diagnose<Message>(arguments...), place);
+  }
+  void add(Diagnostic diagnostic, Place place);
+
+  // Where root number `k` of a statement stands.
+  Place root(std::uint32_t stmt, std::size_t k) const;
+
+ private:
+  Span span_of(Place place) const;
+  std::string path_of(Place place) const;
+
+  const Source* source_;
+  const ItemPositions* positions_;
+  Findings* findings_;
+  std::vector<Diagnostic>* diagnostics_;
+};
+
+// The checks, in the order in which they run. limits() says whether the item can be written out, on
+// which the others rely.
+bool check_limits(Context& context);
+void check_declarations(Context& context);
+void check_types(Context& context);
+void check_structure(Context& context);
+void check_memory(Context& context);
+void check_laws(Context& context);
+void check_uniformity(Context& context);
+
+// What is wrong with a call of an op that does not exist, recurses, or calls too deeply. Each chain
+// of calls is reported once, where it passes the limit or closes the circle.
+Diagnostic unknown_callee(const Context& context, std::string_view id);
+std::optional<Diagnostic> level_error(const Context& context, std::string_view id);
+
+Diagnostic condition_error(DataType type);
+
+}  // namespace vyre

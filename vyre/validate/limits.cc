@@ -1,0 +1,106 @@
+// Sizes: how many statements, expressions and buffers, how deeply they nest, how long names are.
+#include <algorithm>
+
+#include "vyre/base/text.h"
+#include "vyre/text/lexer.h"
+#include "vyre/validate/context.h"
+
+namespace vyre {
+namespace {
+
+void check_name(Context& context, std::string_view name, Place place) {
+  if (name.size() > kMaxNameBytes) {
+    context.report<message::long_name>(place, name.size());
+  } else if (!is_identifier(name)) {
+    context.report<message::not_identifier>(place, shorten(name));
+  } else if (is_reserved(name)) {
+    context.report<message::reserved_name>(place, name);
+  }
+}
+
+void check_names(Context& context) {
+  if (context.program != nullptr) {
+    check_name(context, context.name, Place::item());
+  } else if (context.name.size() > kMaxNameBytes) {
+    context.report<message::long_name>(Place::item(), context.name.size());
+  } else if (!is_op_id(context.name)) {
+    context.report<message::bad_op_id>(Place::item(), shorten(context.name));
+  }
+  for (std::size_t i = 0; i < context.buffers.size(); ++i) {
+    check_name(context, context.buffers[i].name, Place::buffer(i));
+  }
+  if (context.op != nullptr) {
+    for (std::size_t i = 0; i < context.op->signature.inputs.size(); ++i) {
+      check_name(context, context.body.locals[i].name, Place::parameter(i));
+    }
+  }
+  for (std::uint32_t i = 0; i < context.body.stmts.size(); ++i) {
+    const LocalId local = declared(context.body.stmts[i]);
+    if (local.exists()) check_name(context, context.body[local].name, Place::name(i));
+  }
+}
+
+void check_statement_depth(Context& context) {
+  BlockStack<OpenBlock> stack(context.body);
+  std::size_t chained = 0;  // open blocks that are no level of their own
+  const std::uint32_t count = static_cast<std::uint32_t>(context.body.stmts.size());
+  bool reported = false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    stack.enter(i, [&](const OpenBlock& closed, const OpenBlock& now) {
+      if (closed.is_chained) --chained;
+      if (now.is_chained && now.owner == closed.owner && !closed.is_else) ++chained;
+    });
+    const bool deep = stack.frames().size() - chained > kMaxStmtDepth;
+    if (deep && !reported) context.report<message::statement_depth>(Place::head(i));
+    reported |= deep;
+    stack.open(i);
+  }
+}
+
+}  // namespace
+
+bool check_limits(Context& context) {
+  const Body& body = context.body;
+  check_names(context);
+  if (context.buffers.size() > kMaxBuffers) {
+    context.report<message::too_many_buffers>(Place::buffer(kMaxBuffers), shorten(context.name));
+  }
+  if (body.stmts.size() > kMaxStmts) {
+    context.report<message::too_many_statements>(Place::head(kMaxStmts), shorten(context.name));
+  }
+  check_statement_depth(context);
+
+  std::vector<std::uint32_t> depths(body.exprs.size());
+  context.sizes.resize(body.exprs.size());
+  for (std::size_t i = 0; i < body.exprs.size(); ++i) {
+    std::uint32_t size = 1;
+    std::uint32_t depth = 0;
+    for (ExprId operand : operands(body, body.exprs[i])) {
+      size = std::min(kMaxExprs + 1, size + context.sizes[operand.index]);
+      depth = std::max(depth, depths[operand.index]);
+    }
+    context.sizes[i] = size;
+    depths[i] = depth + 1;
+  }
+
+  std::uint64_t total = 0;
+  for (const Stmt& stmt : body.stmts) {
+    for (ExprId root : roots(stmt)) total += context.sizes[root.index];
+  }
+  if (total > kMaxExprs) {
+    context.report<message::too_many_expressions>(Place::item(), shorten(context.name));
+    return false;
+  }
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    const Roots ids = roots(body.stmts[i]);
+    for (std::size_t k = 0; k < ids.count; ++k) {
+      const std::uint32_t depth = depths[ids.ids[k].index];
+      if (depth > kMaxExprDepth) {
+        context.report<message::expression_depth>(context.root(i, k), depth);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace vyre

@@ -1,0 +1,251 @@
+// Declarations, scopes, and the shape of the statement tree.
+#include <algorithm>
+#include <map>
+
+#include "vyre/base/names.h"
+#include "vyre/base/text.h"
+#include "vyre/validate/context.h"
+
+namespace vyre {
+namespace {
+
+// A local is visible in the statements (from, to) of the preorder.
+struct Scope {
+  std::int64_t from = -1;
+  std::int64_t to = 0;
+};
+
+void check_bindings(Context& context) {
+  std::map<std::uint32_t, std::size_t> by_binding;
+  std::uint32_t free = 0;
+  for (const BufferDecl& buffer : context.buffers) {
+    if (buffer.access != BufferAccess::Workgroup) by_binding.try_emplace(buffer.binding, 0);
+  }
+  while (by_binding.contains(free)) ++free;
+  by_binding.clear();
+  for (std::size_t i = 0; i < context.buffers.size(); ++i) {
+    const BufferDecl& buffer = context.buffers[i];
+    if (buffer.access == BufferAccess::Workgroup) continue;
+    const auto [place, fresh] = by_binding.try_emplace(buffer.binding, i);
+    if (!fresh) {
+      context.report<message::duplicate_binding>(Place::buffer(i),
+                                                 context.buffers[place->second].name, buffer.name,
+                                                 buffer.binding, free);
+    }
+  }
+}
+
+class Structure {
+ public:
+  explicit Structure(Context& context)
+      : context_(context), body_(context.body), scopes_(context.body.locals.size()) {}
+
+  void run() {
+    for (const BufferDecl& buffer : context_.buffers) names_.number(buffer.name);
+    buffer_names_ = names_.size();
+    declare_parameters();
+    walk();
+    check_uses();
+  }
+
+ private:
+  struct Frame : OpenBlock {
+    bool ended = false;    // by `return` or `break`
+    bool returns = false;  // its last statement always returns
+    bool then_returns = false;
+  };
+
+  void declare_parameters();
+  void declare(LocalId local, std::int64_t from, std::int64_t to, Place place);
+  void walk();
+  void check_statement(std::uint32_t i, Frame& block, std::size_t loops);
+  void check_uses();
+  bool visible(LocalId local, std::uint32_t stmt) const {
+    const Scope& scope = scopes_[local.index];
+    return scope.from < stmt && stmt < scope.to;
+  }
+
+  Context& context_;
+  const Body& body_;
+  std::vector<Scope> scopes_;
+  NameTable names_;
+  std::uint32_t buffer_names_ = 0;    // the first so many names are buffers
+  std::vector<LocalId> current_;      // by name: the local that is visible the longest
+  std::vector<bool> loop_variables_;  // by local
+};
+
+void Structure::declare_parameters() {
+  loop_variables_.resize(body_.locals.size());
+  if (context_.op == nullptr) return;
+  for (std::uint32_t i = 0; i < context_.op->signature.inputs.size(); ++i) {
+    declare(LocalId{i}, -1, static_cast<std::int64_t>(body_.stmts.size()), Place::parameter(i));
+  }
+}
+
+void Structure::declare(LocalId local, std::int64_t from, std::int64_t to, Place place) {
+  scopes_[local.index] = {from, to};
+  const std::string& name = body_[local].name;
+  const std::uint32_t number = names_.number(name);
+  if (number >= current_.size()) current_.resize(number + 1);
+  LocalId& current = current_[number];
+  if (number < buffer_names_) {
+    context_.report<message::local_hides_buffer>(place, name);
+  } else if (current.exists() && scopes_[current.index].to > from) {
+    context_.report<message::duplicate_local>(place, name);
+    if (scopes_[current.index].to >= to) return;
+  }
+  current = local;
+}
+
+void Structure::walk() {
+  const std::uint32_t count = static_cast<std::uint32_t>(body_.stmts.size());
+  BlockStack<Frame> stack(body_);
+  std::size_t loops = 0;
+  const auto close = [&](const Frame& closed, Frame& now) {
+    if (closed.is_loop) --loops;
+    const bool else_follows = now.is_else && now.owner == closed.owner && !closed.is_else;
+    if (else_follows) {
+      now.then_returns = closed.returns;
+    } else if (std::holds_alternative<Block>(body_.stmts[closed.owner])) {
+      now.returns = closed.returns;
+    } else {
+      now.returns = closed.is_else && closed.then_returns && closed.returns;
+    }
+  };
+  for (std::uint32_t i = 0; i < count; ++i) {
+    stack.enter(i, close);
+    const Stmt& stmt = body_.stmts[i];
+    check_statement(i, stack.back(), loops);
+    const std::int64_t block_end = stack.back().end;
+    if (const For* loop = std::get_if<For>(&stmt)) {
+      loop_variables_[loop->variable.index] = true;
+      declare(loop->variable, i, loop->end.index, Place::name(i));
+      ++loops;
+    } else if (const LocalId local = declared(stmt); local.exists()) {
+      declare(local, i, block_end, Place::name(i));
+    }
+    stack.open(i);
+  }
+  stack.enter(count, close);
+  if (context_.op != nullptr && !stack.back().returns) {
+    context_.report<message::missing_return>(Place::end(), shorten(context_.name));
+  }
+}
+
+void Structure::check_statement(std::uint32_t i, Frame& block, std::size_t loops) {
+  const Stmt& stmt = body_.stmts[i];
+  if (block.ended) {
+    const bool after_return = std::holds_alternative<Return>(body_.stmts[i - 1]);
+    context_.report<message::unreachable>(Place::head(i), after_return ? "return" : "break");
+    block.ended = false;
+  }
+  block.returns = false;
+  if (std::holds_alternative<Break>(stmt)) {
+    block.ended = true;
+    if (loops == 0) context_.report<message::break_outside>(Place::head(i));
+  } else if (const Return* result = std::get_if<Return>(&stmt)) {
+    block.ended = block.returns = true;
+    if (context_.program != nullptr && result->value.exists()) {
+      context_.report<message::return_value>(context_.root(i, 0));
+    } else if (context_.op != nullptr && !result->value.exists()) {
+      context_.report<message::no_return_value>(Place::head(i), shorten(context_.name),
+                                                context_.op->signature.output);
+    }
+  } else if (std::holds_alternative<Barrier>(stmt) && context_.op != nullptr) {
+    context_.report<message::effect_in_op>(Place::head(i), shorten(context_.name), "a barrier");
+  }
+}
+
+// Each expression is visible where all the locals in it are, which one forward loop finds. The
+// statements are walked as written only where something is not.
+void Structure::check_uses() {
+  std::vector<Scope> visible_in(body_.exprs.size());
+  for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
+    const Expr& expr = body_.exprs[i];
+    Scope scope{-1, static_cast<std::int64_t>(body_.stmts.size())};
+    if (expr.op == Operation::Local && expr.imm < scopes_.size()) scope = scopes_[expr.imm];
+    for (ExprId operand : operands(body_, expr)) {
+      scope.from = std::max(scope.from, visible_in[operand.index].from);
+      scope.to = std::min(scope.to, visible_in[operand.index].to);
+    }
+    visible_in[i] = scope;
+  }
+  for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+    const Roots ids = roots(body_.stmts[i]);
+    std::uint32_t use = 0;
+    for (ExprId root : ids) {
+      const Scope scope = visible_in[root.index];
+      if (scope.from < i && i < scope.to) {
+        use += context_.sizes[root.index];
+        continue;
+      }
+      for_each_use(body_, root, [&](ExprId id) {
+        const Expr& expr = body_[id];
+        if (expr.op == Operation::Local && expr.imm < scopes_.size() &&
+            !visible(LocalId{expr.imm}, i)) {
+          context_.report<message::local_out_of_scope>(Place::at_use(i, use),
+                                                       body_.locals[expr.imm].name);
+        }
+        ++use;
+      });
+    }
+    if (const Assign* assign = std::get_if<Assign>(&body_.stmts[i])) {
+      if (!assign->local.exists()) continue;
+      const std::string& name = body_[assign->local].name;
+      if (loop_variables_[assign->local.index]) {
+        context_.report<message::assigned_loop_variable>(Place::name(i), name);
+      } else if (!visible(assign->local, i)) {
+        context_.report<message::assigned_out_of_scope>(Place::name(i), name);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void check_declarations(Context& context) {
+  if (context.op != nullptr) {
+    const OpSignature& signature = context.op->signature;
+    for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
+      if (signature.inputs[i] == DataType::Bytes) {
+        context.report<message::bytes_type>(Place::parameter(i),
+                                            "parameter `" + context.body.locals[i].name + "`");
+      }
+    }
+    if (signature.output == DataType::Bytes) {
+      context.report<message::bytes_type>(Place::output(), "the result");
+    }
+    return;
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (context.program->workgroup_size[axis] == 0) {
+      context.report<message::empty_workgroup>(Place::workgroup_size(), context.name,
+                                               std::string(1, "xyz"[axis]));
+    }
+  }
+  NameTable names;
+  for (std::size_t i = 0; i < context.buffers.size(); ++i) {
+    const BufferDecl& buffer = context.buffers[i];
+    const std::uint32_t known = names.size();
+    if (names.number(buffer.name) < known) {
+      context.report<message::duplicate_buffer>(Place::buffer(i), buffer.name);
+    }
+    if (buffer.access == BufferAccess::Workgroup) {
+      if (buffer.element == DataType::Bytes) {
+        context.report<message::bytes_type>(Place::buffer(i),
+                                            "workgroup buffer `" + buffer.name + "`");
+      } else if (buffer.count == 0) {
+        context.report<message::workgroup_count>(Place::buffer(i), buffer.name, buffer.element);
+      }
+    }
+    const std::uint64_t bytes = std::uint64_t{buffer.count} * stride(buffer.element);
+    if (buffer.access == BufferAccess::Uniform && bytes > kMaxUniformBytes) {
+      context.report<message::uniform_size>(Place::buffer(i), buffer.name, bytes);
+    }
+  }
+  check_bindings(context);
+}
+
+void check_structure(Context& context) { Structure(context).run(); }
+
+}  // namespace vyre

@@ -1,0 +1,71 @@
+#include "vyre/validate/validate.h"
+
+#include <unordered_set>
+
+#include "vyre/base/text.h"
+#include "vyre/validate/context.h"
+
+namespace vyre {
+namespace {
+
+void check_item(Context& context) {
+  check_declarations(context);
+  if (!check_limits(context)) return;
+  check_types(context);
+  check_structure(context);
+  check_memory(context);
+  check_laws(context);
+  check_uniformity(context);
+}
+
+// Ids are defined once in the module, and agree with the registry.
+class Definitions {
+ public:
+  explicit Definitions(const Registry& registry) : registry_(registry) {}
+
+  void check(Context& context) {
+    if (!seen_.insert(context.name).second) {
+      context.report<message::duplicate_item>(Place::item(), shorten(context.name));
+    } else if (context.op != nullptr) {
+      const Op* known = registry_.find(context.name);
+      if (known != nullptr && !same_function(*known, *context.op)) {
+        context.report<message::registered_op>(Place::item(), shorten(context.name));
+      }
+    }
+  }
+
+ private:
+  const Registry& registry_;
+  std::unordered_set<std::string_view> seen_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> validate(const Module& module, const Registry& registry) {
+  std::vector<Diagnostic> diagnostics;
+  const Callees callees = resolve_callees(module, registry);
+  Definitions definitions(registry);
+  for (const Item& item : module.items) {
+    Context context(item, callees, nullptr, nullptr, nullptr, &diagnostics);
+    definitions.check(context);
+    check_item(context);
+  }
+  return diagnostics;
+}
+
+std::vector<Diagnostic> validate(const Program& program, const Registry& registry) {
+  return validate(Module{{program}}, registry);
+}
+
+void validate(const Source& source, Parsed& parsed, const Registry& registry) {
+  const Callees callees = resolve_callees(parsed.module, registry);
+  Definitions definitions(registry);
+  for (std::size_t i = 0; i < parsed.module.items.size(); ++i) {
+    Context context(parsed.module.items[i], callees, &source, &parsed.positions[i],
+                    &parsed.findings, nullptr);
+    definitions.check(context);
+    if (parsed.sound[i]) check_item(context);
+  }
+}
+
+}  // namespace vyre

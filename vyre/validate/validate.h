@@ -1,0 +1,21 @@
+// The rules that a module must keep. validate() finds every independent error; an empty list means
+// that the module is valid, and a valid program never fails to lower except for a device limit.
+#pragma once
+
+#include <vector>
+
+#include "vyre/base/diagnostics.h"
+#include "vyre/ir/program.h"
+#include "vyre/library/registry.h"
+#include "vyre/text/parse.h"
+
+namespace vyre {
+
+std::vector<Diagnostic> validate(const Module& module, const Registry& registry = {});
+std::vector<Diagnostic> validate(const Program& program, const Registry& registry = {});
+
+// Adds what is wrong to `parsed.findings`, with places in the source. Items with syntax errors are
+// left out.
+void validate(const Source& source, Parsed& parsed, const Registry& registry = {});
+
+}  // namespace vyre
