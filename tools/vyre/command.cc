@@ -148,7 +148,7 @@ int report(std::span<const Diagnostic> diagnostics, bool json, const Console& co
   int status = kFine;
   for (const Diagnostic& diagnostic : diagnostics) {
     const char family = name(diagnostic.code)[0];
-    const int weight = family == 'U'                          ? kUsage
+    const int weight = family == 'U'                   ? kUsage
                        : diagnostic.code == Code::I002 ? kEnvironment
                                                        : kWrongInput;
     status = std::max(status, weight);

@@ -18,7 +18,7 @@ struct Console {
   std::FILE* in;
   std::FILE* out;
   std::FILE* err;
-  bool colour = false;           // on `err`
+  bool colour = false;  // on `err`
   bool out_is_terminal = false;
 
   void print(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), out); }
@@ -26,9 +26,9 @@ struct Console {
 };
 
 struct Option {
-  std::string_view name;   // "--in-place"
-  std::string_view letter; // "-i", or empty
-  std::string_view value;  // what its value is called, or empty
+  std::string_view name;    // "--in-place"
+  std::string_view letter;  // "-i", or empty
+  std::string_view value;   // what its value is called, or empty
   std::string_view help;
 };
 

@@ -47,8 +47,7 @@ std::string bash() {
     out += "    " + std::string(verb.name) + ") options=\"" + words_of(verb) + "\" operands=\"" +
            operands_of(verb) + "\" ;;\n";
   }
-  return out +
-         "    help) operands=\"" + verb_names() +
+  return out + "    help) operands=\"" + verb_names() +
          "\" ;;\n"
          "  esac\n"
          "  if [[ $word == -* ]]; then\n"
@@ -83,8 +82,7 @@ std::string zsh() {
     out += "    " + std::string(verb.name) + ") options=(" + words_of(verb) + ") operands=(" +
            operands_of(verb) + ") ;;\n";
   }
-  return out +
-         "    help) operands=(" + verb_names() +
+  return out + "    help) operands=(" + verb_names() +
          ") ;;\n"
          "  esac\n"
          "  if [[ $PREFIX == -* ]]; then\n"

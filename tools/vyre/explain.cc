@@ -1,5 +1,5 @@
-// `vyre explain`: the pages of tools/vyre/pages/, one file per family of codes. A page starts with a
-// line `## CODE`; its title comes from diagnostics.def.
+// `vyre explain`: the pages of tools/vyre/pages/, one file per family of codes. A page starts with
+// a line `## CODE`; its title comes from diagnostics.def.
 #include <algorithm>
 #include <cctype>
 
@@ -49,7 +49,8 @@ std::string plain(std::string_view page) {
 
 std::string list_of_codes() {
   std::string out;
-  for (Code code : all_codes()) out += std::string(name(code)) + "  " + std::string(title(code)) + "\n";
+  for (Code code : all_codes())
+    out += std::string(name(code)) + "  " + std::string(title(code)) + "\n";
   return out + "\nvyre explain CODE shows the page of one.\n";
 }
 

@@ -30,7 +30,7 @@ Result<Source> read_input(std::string_view path, const Console& console) {
   if (file == nullptr) return failed_to_read(source.file);
 
   // One byte more than a source may have shows that it is too large; the rest is not read.
-  struct stat status {};
+  struct stat status{};
   const bool regular = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
   constexpr std::size_t kMost = kMaxSourceBytes + 1;
   std::size_t capacity = std::size_t{64} << 10;
@@ -58,13 +58,14 @@ Result<Source> read_input(std::string_view path, const Console& console) {
 }
 
 Result<bool> write_file(std::string_view path, std::string_view bytes) {
-  // A finished file takes the place of the old one; what a link points to is replaced, not the link.
+  // A finished file takes the place of the old one; what a link points to is replaced, not the
+  // link.
   std::string target(path);
   if (char* real = realpath(target.c_str(), nullptr)) {
     target = real;
     std::free(real);
   }
-  struct stat old {};
+  struct stat old{};
   const bool exists = stat(target.c_str(), &old) == 0;
   if (exists && !S_ISREG(old.st_mode)) {
     // A device or a pipe cannot be replaced; it is written to.

@@ -82,8 +82,9 @@ std::string describe(const OperationInfo& row) {
 }
 
 std::string describe(const AtomicInfo& row) {
-  return std::string(row.text) + (row.operands == 2 ? "(buffer[i], expected, value)\n" : "(buffer[i], value)\n") +
-         "  " + std::string(row.meaning) +
+  return std::string(row.text) +
+         (row.operands == 2 ? "(buffer[i], expected, value)\n" : "(buffer[i], value)\n") + "  " +
+         std::string(row.meaning) +
          "; gives the value before\n  elements: u32 i32 of a read_write buffer\n";
 }
 
@@ -93,7 +94,8 @@ std::string markdown() {
       "vyre/library/ instead. -->\n"
       "# Operations\n"
       "\n"
-      "W is the width of a type in bits. Vectors work lane by lane as u32. No operation traps or is\n"
+      "W is the width of a type in bits. Vectors work lane by lane as u32. No operation traps or "
+      "is\n"
       "undefined.\n";
   const auto cell = [](std::string_view text) {
     std::string escaped;
@@ -121,7 +123,8 @@ std::string markdown() {
   }
   out += "\n## Expression forms\n\n| name | meaning |\n|---|---|\n";
   for (const OperationInfo& row : all_operations()) {
-    if (is_form(row.op)) out += "| " + std::string(row.name) + " | " + std::string(row.meaning) + " |\n";
+    if (is_form(row.op))
+      out += "| " + std::string(row.name) + " | " + std::string(row.meaning) + " |\n";
   }
   out += "\n## Laws\n\nf is the op that declares the law.\n\n| law | holds when |\n|---|---|\n";
   for (const LawInfo& row : all_laws()) {
@@ -158,9 +161,8 @@ int run_ops(const Invocation& invocation, const Console& console) {
   if (!found.empty()) return print_text(found, json, console);
   for (const Op* op : registry.all()) known.push_back(op->id);
   const std::string_view near = nearest(wanted, known);
-  const Diagnostic error = near.empty()
-                               ? diagnose<message::no_such_op>(shorten(wanted))
-                               : diagnose<message::misspelt_topic>(shorten(wanted), near);
+  const Diagnostic error = near.empty() ? diagnose<message::no_such_op>(shorten(wanted))
+                                        : diagnose<message::misspelt_topic>(shorten(wanted), near);
   return report({{error}}, json, console);
 }
 

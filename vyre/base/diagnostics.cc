@@ -105,8 +105,8 @@ std::vector<Diagnostic> Findings::located(const Source& source) && {
   for (Finding& finding : found_) {
     Span span = finding.span;
     span.begin = std::min(span.begin, static_cast<std::uint32_t>(text.size()));
-    for (std::size_t newline = text.find('\n', line_start);
-         newline < span.begin; newline = text.find('\n', line_start)) {
+    for (std::size_t newline = text.find('\n', line_start); newline < span.begin;
+         newline = text.find('\n', line_start)) {
       line_start = newline + 1;
       ++line;
     }

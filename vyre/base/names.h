@@ -1,4 +1,5 @@
-// A table of names: gives each distinct name a small number. Keeps views; the texts must outlive it.
+// A table of names: gives each distinct name a small number. Keeps views; the texts must outlive
+// it.
 #pragma once
 
 #include <string_view>
@@ -15,7 +16,8 @@ class NameTable {
     const std::uint64_t hash = hash_text(name);
     std::size_t at = hash & (slots_.size() - 1);
     while (slots_[at].number != kFree) {
-      if (slots_[at].hash == static_cast<std::uint32_t>(hash) && names_[slots_[at].number] == name) {
+      if (slots_[at].hash == static_cast<std::uint32_t>(hash) &&
+          names_[slots_[at].number] == name) {
         return slots_[at].number;
       }
       at = (at + 1) & (slots_.size() - 1);

@@ -130,6 +130,10 @@ std::string shorten(std::string_view text, std::size_t limit) {
   return out;
 }
 
+std::string plural(std::size_t count, std::string_view noun) {
+  return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
   constexpr std::size_t kMaxCandidates = 4096;
   constexpr std::size_t kMaxLength = 64;

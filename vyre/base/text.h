@@ -32,6 +32,9 @@ std::string json_quote(std::string_view text);
 // characters and invalid bytes are written as escapes.
 std::string shorten(std::string_view text, std::size_t limit = 60);
 
+// "1 argument", "2 arguments"
+std::string plural(std::size_t count, std::string_view noun);
+
 // The candidate a misspelt name most likely meant, or "" when none is near. Looks at a bounded
 // number of candidates, so that it never costs more than the error is worth.
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);

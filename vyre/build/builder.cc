@@ -44,9 +44,9 @@ Value cast(DataType target, Value value) {
   if (value.owner_ == nullptr) return {};
   if (value.type_ == target && is_vector(target)) return value;
   const ExprId arg = value.owner_->expr(value);
-  return value.owner_->make(
-      value.owner_->interner_.make(Operation::Cast, static_cast<std::uint8_t>(target), 0, {&arg, 1}),
-      target);
+  return value.owner_->make(value.owner_->interner_.make(
+                                Operation::Cast, static_cast<std::uint8_t>(target), 0, {&arg, 1}),
+                            target);
 }
 
 Value select(Value condition, Value a, Value b) {
@@ -87,9 +87,7 @@ Element& Element::operator=(Value value) {
   return *this;
 }
 
-Value Buffer::length() const {
-  return owner_->make(owner_->interner_.length(id_), DataType::U32);
-}
+Value Buffer::length() const { return owner_->make(owner_->interner_.length(id_), DataType::U32); }
 
 // --- Bodies --------------------------------------------------------------------------------------
 
@@ -105,8 +103,7 @@ ExprId BodyBuilder::expr(Value value, DataType wanted) {
                                                       : (std::uint64_t{1} << width) - 1;
     const bool fits = value.magnitude_ <= limit && (!value.negative_ || type == DataType::I32);
     if (is_vector(type) || !fits) {
-      const std::string number =
-          (value.negative_ ? "-" : "") + std::to_string(value.magnitude_);
+      const std::string number = (value.negative_ ? "-" : "") + std::to_string(value.magnitude_);
       misuse<message::constant_range>(number, type);
       return interner_.local({});
     }
@@ -148,7 +145,8 @@ std::string BodyBuilder::fresh_name(std::string_view stem) {
   std::string name;
   do {
     name = std::string(stem) + std::to_string(fresh_++);
-  } while (std::ranges::any_of(body_.locals, [&](const Local& local) { return local.name == name; }));
+  } while (
+      std::ranges::any_of(body_.locals, [&](const Local& local) { return local.name == name; }));
   return name;
 }
 
@@ -168,8 +166,8 @@ Value BodyBuilder::call(std::string_view id, std::initializer_list<Value> argume
 
 Value BodyBuilder::let(std::string name, Value value) {
   const ExprId id = expr(value);
-  const DataType type = value.constant_ && value.type_ == DataType::Unknown ? DataType::U32
-                                                                            : value.type_;
+  const DataType type =
+      value.constant_ && value.type_ == DataType::Unknown ? DataType::U32 : value.type_;
   const LocalId local = declare(std::move(name));
   body_.stmts.push_back(Let{local, id});
   return local_value(local, type);

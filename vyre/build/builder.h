@@ -106,11 +106,21 @@ struct Typed : Value {
   static constexpr DataType kDataType = kType;
   explicit Typed(Value value) : Value(cast(kType, value)) {}
 };
-struct u32 : Typed<DataType::U32> { using Typed::Typed; };
-struct i32 : Typed<DataType::I32> { using Typed::Typed; };
-struct u64 : Typed<DataType::U64> { using Typed::Typed; };
-struct u128 : Typed<DataType::U128> { using Typed::Typed; };
-struct boolean : Typed<DataType::Bool> { using Typed::Typed; };
+struct u32 : Typed<DataType::U32> {
+  using Typed::Typed;
+};
+struct i32 : Typed<DataType::I32> {
+  using Typed::Typed;
+};
+struct u64 : Typed<DataType::U64> {
+  using Typed::Typed;
+};
+struct u128 : Typed<DataType::U128> {
+  using Typed::Typed;
+};
+struct boolean : Typed<DataType::Bool> {
+  using Typed::Typed;
+};
 struct vec2u32 : Typed<DataType::Vec2U32> {
   using Typed::Typed;
   vec2u32(Value x, Value y) : Typed(make_vector(kDataType, {x, y})) {}

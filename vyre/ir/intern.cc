@@ -9,7 +9,8 @@ namespace vyre {
 namespace {
 
 // Finds the slot of an entry in an open-addressing table of index + 1, growing it so that at most
-// three quarters are taken. `hash_of(i)` hashes entry i; `equals(i)` compares it with the one sought.
+// three quarters are taken. `hash_of(i)` hashes entry i; `equals(i)` compares it with the one
+// sought.
 template <class HashOf, class Equals>
 std::uint32_t& find_slot(std::vector<std::uint32_t>& slots, std::size_t entries, std::uint64_t hash,
                          HashOf hash_of, Equals equals) {

@@ -21,9 +21,9 @@ constexpr int prefix_precedence(std::string_view text) {
 constexpr OperationInfo kOperations[] = {
 #define FORM(name, tag, arity, meaning) \
   {Operation::name, #name, #name, arity, 0, 0, Signature::Form, "", meaning},
-#define UNARY(name, text, tag, types, signature, laws, meaning)                                \
-  {Operation::name,      #name, text,   1, prefix_precedence(text), types, Signature::signature, \
-   laws,                 meaning},
+#define UNARY(name, text, tag, types, signature, laws, meaning)            \
+  {Operation::name,      #name, text,   1, prefix_precedence(text), types, \
+   Signature::signature, laws,  meaning},
 #define BINARY(name, text, precedence, tag, types, signature, laws, meaning) \
   {Operation::name, #name, text, 2, precedence, types, Signature::signature, laws, meaning},
 #include "vyre/ir/ops.def"

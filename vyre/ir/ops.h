@@ -2,6 +2,7 @@
 // laws.def. The value of an enumerator is its tag in the wire format.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -33,6 +34,16 @@ struct OperationInfo {
 };
 
 inline constexpr int kPrefixPrecedence = 10;
+
+// How many operands an operation has, for the loops that run over every expression.
+inline constexpr auto kArity = [] {
+  std::array<std::int8_t, 256> arity{};
+#define FORM(name, tag, count, meaning) arity[tag] = count;
+#define UNARY(name, text, tag, types, signature, laws, meaning) arity[tag] = 1;
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) arity[tag] = 2;
+#include "vyre/ir/ops.def"
+  return arity;
+}();
 
 std::span<const OperationInfo> all_operations();
 const OperationInfo& info(Operation op);

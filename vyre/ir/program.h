@@ -193,7 +193,8 @@ inline constexpr std::uint32_t kMaxCallDepth = 32;
 inline constexpr std::uint32_t kMaxStmtDepth = 64;
 inline constexpr std::uint32_t kMaxExprDepth = 1024;
 inline constexpr std::uint32_t kMaxStmts = 100'000;
-inline constexpr std::uint32_t kMaxExprs = 1'000'000;  // as written out: a shared one counts at each use
+inline constexpr std::uint32_t kMaxExprs =
+    1'000'000;  // as written out: a shared one counts at each use
 inline constexpr std::uint32_t kMaxBuffers = 16'384;
 inline constexpr std::size_t kMaxEncodedBytes = std::size_t{64} << 20;
 

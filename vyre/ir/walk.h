@@ -19,7 +19,7 @@ inline std::span<const ExprId> operands(const Body& body, const Expr& expr) {
   if (has_operand_list(expr.op)) {
     return {body.operands.data() + expr.args[0].index, expr.args[1].index};
   }
-  return {expr.args.data(), static_cast<std::size_t>(info(expr.op).arity)};
+  return {expr.args.data(), static_cast<std::size_t>(kArity[static_cast<std::size_t>(expr.op)])};
 }
 
 // The expressions that a statement mentions, in the order in which they are evaluated.

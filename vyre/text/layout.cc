@@ -1,6 +1,7 @@
 #include "vyre/text/layout.h"
 
 #include <algorithm>
+#include <span>
 
 #include "vyre/text/lexer.h"
 
@@ -26,15 +27,22 @@ class Layout {
 
  private:
   struct Entry {
-    Token token;
+    Span span;
+    std::uint32_t first_comment;  // of those between the token before and this one
+    Tok kind;
+    Word word;
     bool starts_line;
     bool blank_before;
-    std::uint32_t access_width;  // of a buffer declaration: the column its name is aligned to
-    std::vector<Comment> comments;  // between the token before and this one
+    std::uint8_t access_width = 0;  // of a buffer declaration: the column its name is aligned to
   };
 
-  std::string_view spelling(const Token& token) const {
-    return text_.substr(token.span.begin, token.span.end - token.span.begin);
+  std::string_view spelling(Span span) const {
+    return text_.substr(span.begin, span.end - span.begin);
+  }
+  std::span<const Comment> comments_before(std::size_t i) const {
+    const std::size_t end =
+        i + 1 < tokens_.size() ? tokens_[i + 1].first_comment : comments_.size();
+    return {comments_.data() + tokens_[i].first_comment, comments_.data() + end};
   }
 
   void read_tokens();
@@ -50,6 +58,7 @@ class Layout {
   std::string_view text_;
   const std::vector<std::uint32_t>& line_starts_;
   std::vector<Entry> tokens_;
+  std::vector<Comment> comments_;
   std::string out_;
   std::string line_;
   std::vector<Comment> deferred_;  // stood between `}` and `else {`; go behind the brace
@@ -68,36 +77,35 @@ void Layout::read_tokens() {
   Lexer lexer(text_, scratch);
   if (text_.starts_with("\xef\xbb\xbf")) lexer.seek(3);
   auto next_start = line_starts_.begin();
-  std::vector<Comment> comments;
+  std::size_t group = 0;  // where the comments before the next token start
   std::uint32_t end = 0;  // of the token or comment before
   std::vector<std::size_t> buffers;
   const auto align = [&] {
     std::uint32_t width = 0;
     for (std::size_t i : buffers) {
-      const Span span = tokens_[i].token.span;
-      width = std::max(width, span.end - span.begin);
+      width = std::max(width, tokens_[i].span.end - tokens_[i].span.begin);
     }
-    for (std::size_t i : buffers) tokens_[i].access_width = width;
+    for (std::size_t i : buffers) tokens_[i].access_width = static_cast<std::uint8_t>(width);
     buffers.clear();
   };
   while (true) {
     const Token token = lexer.next();
-    const auto newlines =
-        std::count(text_.begin() + end, text_.begin() + token.span.begin, '\n');
+    const auto newlines = std::count(text_.begin() + end, text_.begin() + token.span.begin, '\n');
     end = token.span.end;
     if (token.kind == Tok::Comment) {
-      std::string_view comment = spelling(token);
+      std::string_view comment = spelling(token.span);
       comment = comment.substr(0, comment.find_last_not_of(" \t\r") + 1);
-      comments.push_back({comment, newlines == 0 && !tokens_.empty(), newlines > 1});
+      comments_.push_back({comment, newlines == 0 && !tokens_.empty(), newlines > 1});
       continue;
     }
     const bool listed = next_start != line_starts_.end() && *next_start == token.span.begin;
     if (listed) ++next_start;
-    const Tok before = tokens_.empty() ? Tok::End : tokens_.back().token.kind;
-    const bool behind_else = before == Tok::Name && tokens_.back().token.word == Word::Else &&
-                             !tokens_.back().starts_line;
+    const Tok before = tokens_.empty() ? Tok::End : tokens_.back().kind;
+    const bool behind_else =
+        before == Tok::Name && tokens_.back().word == Word::Else && !tokens_.back().starts_line;
     const bool else_behind = token.word == Word::Else && before == Tok::RBrace;
-    const bool empty_block = token.kind == Tok::RBrace && before == Tok::LBrace && comments.empty();
+    const bool empty_block =
+        token.kind == Tok::RBrace && before == Tok::LBrace && comments_.size() == group;
     const bool starts = (listed && !behind_else) || token.kind == Tok::End ||
                         (before == Tok::RBrace && !else_behind) ||
                         (token.kind == Tok::RBrace && !empty_block);
@@ -106,32 +114,33 @@ void Layout::read_tokens() {
     } else if (starts) {
       align();
     }
-    tokens_.push_back({token, starts, newlines > 1, 0, std::move(comments)});
-    comments.clear();
+    tokens_.push_back({token.span, static_cast<std::uint32_t>(group), token.kind, token.word,
+                       starts, newlines > 1});
+    group = comments_.size();
     if (token.kind == Tok::End) break;
   }
 }
 
 // A word that is neither a name nor part of an op id.
 bool Layout::is_keyword(std::size_t i) const {
-  const Token& token = tokens_[i].token;
-  const bool in_id = (i > 0 && tokens_[i - 1].token.kind == Tok::Dot) ||
-                     (i + 1 < tokens_.size() && tokens_[i + 1].token.kind == Tok::Dot);
+  const Entry& token = tokens_[i];
+  const bool in_id = (i > 0 && tokens_[i - 1].kind == Tok::Dot) ||
+                     (i + 1 < tokens_.size() && tokens_[i + 1].kind == Tok::Dot);
   return token.kind == Tok::Name && !in_id &&
          (token.word == Word::If || token.word == Word::In || token.word == Word::Return ||
           token.word == Word::Else || token.word == Word::Let || token.word == Word::For);
 }
 
 bool Layout::ends_operand(std::size_t i) const {
-  const Tok kind = tokens_[i].token.kind;
+  const Tok kind = tokens_[i].kind;
   return kind == Tok::Number || kind == Tok::RParen || kind == Tok::RBracket ||
          (kind == Tok::Name && !is_keyword(i));
 }
 
 // Whether a space stands between token i and the one before it on its line.
 bool Layout::spaced(std::size_t i) const {
-  const Token& left = tokens_[i - 1].token;
-  const Token& right = tokens_[i].token;
+  const Entry& left = tokens_[i - 1];
+  const Entry& right = tokens_[i];
   switch (right.kind) {
     case Tok::RParen:
     case Tok::RBracket:
@@ -173,11 +182,11 @@ void Layout::own_line(const Comment& comment, bool blank) {
 }
 
 void Layout::place(std::size_t i) {
-  const Entry& entry = tokens_[i];
-  const Token& token = entry.token;
-  if (!entry.starts_line) {
+  const Entry& token = tokens_[i];
+  const std::span<const Comment> comments = comments_before(i);
+  if (!token.starts_line) {
     // Comments inside a line go above it, or behind the brace of `} else {`.
-    for (const Comment& comment : entry.comments) {
+    for (const Comment& comment : comments) {
       if (line_.find('}') != std::string::npos && line_.find('{') == std::string::npos) {
         deferred_.push_back(comment);
       } else {
@@ -185,15 +194,15 @@ void Layout::place(std::size_t i) {
       }
     }
     if (i > 0 && spaced(i)) line_ += ' ';
-    line_ += spelling(token);
+    line_ += spelling(token.span);
   } else {
-    auto comment = entry.comments.begin();
-    if (comment != entry.comments.end() && comment->trails) {
+    auto comment = comments.begin();
+    if (comment != comments.end() && comment->trails) {
       line_ += "  ";
       line_ += comment->text;
       ++comment;
     }
-    const bool opened = i > 0 && tokens_[i - 1].token.kind == Tok::LBrace;
+    const bool opened = i > 0 && tokens_[i - 1].kind == Tok::LBrace;
     flush();
     if (opened) {
       ++depth_;
@@ -206,21 +215,21 @@ void Layout::place(std::size_t i) {
     const bool item = depth_ == 0 && token.kind == Tok::Name;
     const bool behind_buffers = behind_buffers_ && token.kind != Tok::RBrace && !is_buffer(i);
     bool blank = item || behind_buffers;
-    for (; comment != entry.comments.end(); ++comment) {
+    for (; comment != comments.end(); ++comment) {
       own_line(*comment, blank || comment->blank_before);
       blank = false;
     }
     if (token.kind == Tok::End) return;
     if (token.kind == Tok::RBrace) {
       --depth_;
-    } else if ((blank || entry.blank_before) && !fresh_block_) {
+    } else if ((blank || token.blank_before) && !fresh_block_) {
       out_ += '\n';
     }
     fresh_block_ = false;
     behind_buffers_ = is_buffer(i);
     line_ = indent();
-    line_ += spelling(token);
-    if (is_buffer(i)) line_.append(entry.access_width - spelling(token).size(), ' ');
+    line_ += spelling(token.span);
+    if (is_buffer(i)) line_.append(token.access_width - spelling(token.span).size(), ' ');
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace vyre {
 
-// `line_starts` are the offsets, in order, of the tokens that start a line: the first ones of items,
-// buffers, descriptions, laws and statements. The text has no syntax errors.
+// `line_starts` are the offsets, in order, of the tokens that start a line: the first ones of
+// items, buffers, descriptions, laws and statements. The text has no syntax errors.
 std::string layout(std::string_view text, const std::vector<std::uint32_t>& line_starts);
 
 }  // namespace vyre

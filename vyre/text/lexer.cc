@@ -91,7 +91,9 @@ struct CharTable {
   }
 };
 
-bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 }  // namespace
 
@@ -107,8 +109,8 @@ Token Lexer::next() {
   Token token;
   token.newline_before = at_ == 0;
   while (true) {
-    while (at_ < size && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' ||
-                          text_[at_] == '\r')) {
+    while (at_ < size &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
       token.newline_before |= text_[at_++] == '\n';
     }
     const std::uint32_t begin = at_;

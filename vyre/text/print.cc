@@ -131,7 +131,8 @@ void Printer::statements(const Body& body, const std::vector<BufferDecl>& buffer
       const Open block = open.back();
       open.pop_back();
       const If* branch = std::get_if<If>(&body[block.owner]);
-      if (branch != nullptr && block.end == branch->else_begin && branch->else_begin < branch->end) {
+      if (branch != nullptr && block.end == branch->else_begin &&
+          branch->else_begin < branch->end) {
         // An `else if` ends with its inner `if`, without a brace of its own.
         chained = is_else_if(body, *branch);
         out += chained ? " } else " : " } else {";

@@ -33,8 +33,8 @@ class Resolver {
         const std::string_view called = op->body.callees[stack_.back().next++];
         if (enter(called)) continue;
         Callee& known = callees_.by_id[called];
-        const bool on_stack = std::ranges::any_of(
-            stack_, [&](const Frame& frame) { return frame.id == called; });
+        const bool on_stack =
+            std::ranges::any_of(stack_, [&](const Frame& frame) { return frame.id == called; });
         if (on_stack && !known.recursive) {
           known.recursive = true;
           known.closed_by = id;

@@ -58,7 +58,9 @@ struct Place {
 
   static Place item() { return {}; }
   static Place buffer(std::size_t i) { return {Kind::BufferName, static_cast<std::uint32_t>(i)}; }
-  static Place parameter(std::size_t i) { return {Kind::ParameterName, static_cast<std::uint32_t>(i)}; }
+  static Place parameter(std::size_t i) {
+    return {Kind::ParameterName, static_cast<std::uint32_t>(i)};
+  }
   static Place law(std::size_t i) { return {Kind::LawLine, static_cast<std::uint32_t>(i)}; }
   static Place workgroup_size() { return {Kind::GroupSize}; }
   static Place output() { return {Kind::OutputType}; }
@@ -72,8 +74,7 @@ struct Place {
 class Context {
  public:
   Context(const Item& item, const Callees& callees_by_id, const Source* source,
-          const ItemPositions* positions, Findings* findings,
-          std::vector<Diagnostic>* diagnostics);
+          const ItemPositions* positions, Findings* findings, std::vector<Diagnostic>* diagnostics);
 
   const Program* program;  // one of the two is null
   const Op* op;

@@ -50,7 +50,8 @@ class LawCheck {
       report_operand(id, "which is not registered");
     } else if (op->signature != wanted) {
       std::string types;
-      for (DataType type : wanted.inputs) types += (types.empty() ? "" : ", ") + std::string(text(type));
+      for (DataType type : wanted.inputs)
+        types += (types.empty() ? "" : ", ") + std::string(text(type));
       report_operand(id, "which is not (" + types + ") -> " + std::string(text(wanted.output)));
     }
   }
@@ -87,7 +88,8 @@ bool LawCheck::check_arguments() {
       case 'v':
         fits = fits && bits != nullptr && bits->type == signature_.output;
         needs += "a value of type " + std::string(text(signature_.output));
-        example += signature_.output == DataType::Bytes ? "0" : print_literal({signature_.output, {}});
+        example +=
+            signature_.output == DataType::Bytes ? "0" : print_literal({signature_.output, {}});
         break;
       case 'b':
         fits = fits && bits != nullptr && bits->type == DataType::Bool;

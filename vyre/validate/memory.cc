@@ -31,8 +31,7 @@ void check_atomic(Context& context, std::uint32_t stmt, const Atomic& atomic) {
   const BufferDecl& buffer = context.buffers[atomic.buffer.index];
   check_index(context, stmt, buffer, atomic.index);
   if (buffer.access != BufferAccess::ReadWrite) {
-    context.report<message::atomic_access>(Place::accessed(stmt), buffer.name,
-                                           text(buffer.access));
+    context.report<message::atomic_access>(Place::accessed(stmt), buffer.name, text(buffer.access));
   }
   if (buffer.element != DataType::U32 && buffer.element != DataType::I32) {
     context.report<message::atomic_element>(Place::accessed(stmt), buffer.name, buffer.element);

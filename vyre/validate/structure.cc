@@ -28,9 +28,8 @@ void check_bindings(Context& context) {
     if (buffer.access == BufferAccess::Workgroup) continue;
     const auto [place, fresh] = by_binding.try_emplace(buffer.binding, i);
     if (!fresh) {
-      context.report<message::duplicate_binding>(Place::buffer(i),
-                                                 context.buffers[place->second].name, buffer.name,
-                                                 buffer.binding, free);
+      context.report<message::duplicate_binding>(
+          Place::buffer(i), context.buffers[place->second].name, buffer.name, buffer.binding, free);
     }
   }
 }

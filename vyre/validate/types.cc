@@ -48,10 +48,6 @@ class TypeCheck {
   std::vector<ExprError> errors_;
 };
 
-std::string count_of(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " argument" : " arguments");
-}
-
 void TypeCheck::run() {
   context_.types.exprs.assign(body_.exprs.size(), DataType::Unknown);
   context_.types.locals.assign(body_.locals.size(), DataType::Unknown);
@@ -72,9 +68,7 @@ void TypeCheck::run() {
   report_errors();
 }
 
-void TypeCheck::check_expr(ExprId id) {
-  context_.types.exprs[id.index] = type_of(id, body_[id]);
-}
+void TypeCheck::check_expr(ExprId id) { context_.types.exprs[id.index] = type_of(id, body_[id]); }
 
 DataType TypeCheck::type_of(ExprId id, const Expr& expr) {
   const std::span<const ExprId> args = operands(body_, expr);
@@ -153,11 +147,11 @@ DataType TypeCheck::type_of_lane(ExprId id, std::uint32_t lane, ExprId arg) {
   const DataType vector = type(arg);
   if (vector == DataType::Unknown) return DataType::U32;
   if (!is_vector(vector) || lane >= info(vector).lanes) {
-    blame<message::missing_lane>(
-        id, kSelf, vector, std::string(1, "xyzw"[lane]),
-        vector == DataType::Vec2U32            ? "its lanes are .x and .y"
-        : cast_exists(vector, DataType::Vec4U32) ? "only vectors have lanes; cast it: `vec4u32(…)`"
-                                                 : "only vectors have lanes; cast it: `vec2u32(…)`");
+    blame<message::missing_lane>(id, kSelf, vector, std::string(1, "xyzw"[lane]),
+                                 vector == DataType::Vec2U32 ? "its lanes are .x and .y"
+                                 : cast_exists(vector, DataType::Vec4U32)
+                                     ? "only vectors have lanes; cast it: `vec4u32(…)`"
+                                     : "only vectors have lanes; cast it: `vec2u32(…)`");
   }
   return DataType::U32;
 }
@@ -181,8 +175,9 @@ DataType TypeCheck::type_of_call(ExprId id, const Expr& call, std::span<const Ex
   }
   const OpSignature& signature = callee.op->signature;
   if (args.size() != signature.inputs.size()) {
-    blame<message::argument_count>(id, kSelf, callee_id, count_of(signature.inputs.size()),
-                                   count_of(args.size()));
+    blame<message::argument_count>(id, kSelf, callee_id,
+                                   plural(signature.inputs.size(), "argument"),
+                                   plural(args.size(), "argument"));
     return signature.output;
   }
   for (std::size_t i = 0; i < args.size(); ++i) {
@@ -282,8 +277,9 @@ void TypeCheck::report_errors() {
         for (std::size_t e = first_error[id.index]; e != 0 && e <= errors_.size(); ++e) {
           const ExprError& error = errors_[e - 1];
           if (error.id != id) break;
-          context_.add(error.diagnostic,
-                       Place::at_use(i, error.operand == kSelf ? use : operand_places[error.operand]));
+          context_.add(
+              error.diagnostic,
+              Place::at_use(i, error.operand == kSelf ? use : operand_places[error.operand]));
         }
         places.resize(places.size() - count);
         places.push_back(use++);

@@ -103,9 +103,8 @@ class Encoder {
     for (const LawArgument& argument : law.arguments) {
       if (const TypedBits* value = std::get_if<TypedBits>(&argument)) {
         const bool is_flag = info(law.kind).arguments == "b" && value->type == DataType::Bool;
-        const std::size_t words = value_words(value->type);
         if (!is_flag) tag(value->type);
-        for (std::size_t i = 0; i < words; ++i) word(value->bits.lanes[i]);
+        for (std::size_t i = 0; i < value_words(value->type); ++i) word(value->bits.lanes[i]);
         kinds += !is_value(*value) ? '?' : is_flag ? 'b' : 'v';
       } else if (const std::string* id = std::get_if<std::string>(&argument)) {
         text(*id);
@@ -121,11 +120,11 @@ class Encoder {
   }
 
   static bool is_value(const TypedBits& value) {
-    for (std::size_t i = value_words(value.type); i < value.bits.lanes.size(); ++i) {
+    const std::size_t words = value_words(value.type);
+    for (std::size_t i = words; i < value.bits.lanes.size(); ++i) {
       if (value.bits.lanes[i] != 0) return false;
     }
-    return value.type != DataType::Bytes &&
-           (value.type != DataType::Bool || value.bits.lanes[0] <= 1);
+    return words > 0 && (value.type != DataType::Bool || value.bits.lanes[0] <= 1);
   }
 
   // --- Bodies -----------------------------------------------------------------------------------

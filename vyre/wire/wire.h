@@ -18,13 +18,18 @@ namespace vyre {
 
 inline constexpr std::uint32_t kWireVersion = 1;
 
+// Whether the bytes are meant as a wire file: no text starts like this, but they may be damaged.
 bool is_wire(std::string_view bytes);
 
+// The module is one that parse(), decode() or Builder::finish() gave. Fails where an item is too
+// large, a text is not UTF-8, or a law has other arguments than it takes.
 Result<std::string> encode(const Module& module);
+
+// `file` is the name that diagnostics carry; they give places as byte offsets.
 Result<Module> decode(std::string_view bytes, std::string_view file = "");
 
-// A digest of 128 bits, as 32 hexadecimal digits: equal programs have equal digests on every
-// machine and with every compiler.
+// The XXH3-128 of the encoded items, as 32 hexadecimal digits: equal programs have equal digests on
+// every machine and with every compiler.
 std::string digest(const Module& module);
 std::string digest(const Program& program);
 

@@ -1,0 +1,482 @@
+// Expressions, by operator precedence with an explicit stack; also literals and the names in them.
+#include <algorithm>
+
+#include "vyre/base/text.h"
+#include "vyre/text/parser.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::size_t kMaxNesting = 8192;
+constexpr int kComparisonPrecedence = 3;
+
+__extension__ using Wide = unsigned __int128;
+
+}  // namespace
+
+void Parser::push(ExprId id, Span span) {
+  values_.push_back({id, span});
+  positions_.uses.push_back(span);
+  if (positions_.uses.size() > kMaxExprs && !stopped_) {
+    parsed_.findings.report<message::too_many_expressions>(span, item_name_);
+    stop();
+  }
+}
+
+// A value that cannot be made stands in as a local that does not exist.
+ExprId Parser::wrong_value(Span span) {
+  positions_.uses.push_back(span);
+  return interner_->local(LocalId{});
+}
+
+bool Parser::push_frame(OpenExpr open) {
+  if (frames_.size() >= kMaxNesting) {
+    fail<message::nesting>({open.begin, open.begin + 1});
+    stop();
+    return false;
+  }
+  open.operands = static_cast<std::uint32_t>(values_.size());
+  open.uses = static_cast<std::uint32_t>(positions_.uses.size());
+  frames_.push_back(open);
+  return true;
+}
+
+// Applies the operators on top of the stack that bind at least as tightly as `precedence`.
+void Parser::reduce(int precedence) {
+  while (!frames_.empty()) {
+    const OpenExpr& open = frames_.back();
+    if (open.kind != Frame::Prefix && open.kind != Frame::Infix) return;
+    if (open.op->precedence < precedence) return;
+    const Value right = values_.back();
+    values_.pop_back();
+    if (open.kind == Frame::Prefix) {
+      const ExprId id = interner_->make(open.op->op, 0, 0, {&right.id, 1});
+      push(id, {open.begin, right.span.end});
+    } else {
+      const Value left = values_.back();
+      values_.pop_back();
+      const ExprId args[] = {left.id, right.id};
+      push(interner_->make(open.op->op, 0, 0, args), {left.span.begin, right.span.end});
+    }
+    frames_.pop_back();
+  }
+}
+
+// One expression, up to the token that cannot continue it.
+bool Parser::parse_expr(ExprId& result) {
+  frames_.clear();
+  values_.clear();
+  while (true) {
+    bool complete = false;
+    if (!parse_operand(complete)) return false;
+    if (!complete) continue;
+    // Behind an operand: lanes, closing brackets, then an operator or the end.
+    while (true) {
+      if (stopped_ || !parse_lanes()) return false;
+      if (token_.infix != nullptr) {
+        const OperationInfo* op = token_.infix;
+        reduce(op->precedence + (op->precedence == kComparisonPrecedence ? 1 : 0));
+        if (op->precedence == kComparisonPrecedence && !frames_.empty() &&
+            frames_.back().kind == Frame::Infix &&
+            frames_.back().op->precedence == kComparisonPrecedence) {
+          return fail<message::chained_comparison>(token_.span, op->text);
+        }
+        if (!push_frame({Frame::Infix, op, {}, {}, token_.span.begin, 0, 0, {}})) return false;
+        advance();
+        break;
+      }
+      reduce(0);
+      if (frames_.empty()) {
+        result = values_.back().id;
+        return true;
+      }
+      const OpenExpr& open = frames_.back();
+      const bool takes_list = open.kind != Frame::Paren && open.kind != Frame::Index;
+      if (at(Tok::Comma) && takes_list) {
+        advance();
+        break;
+      }
+      if (at(open.kind == Frame::Index ? Tok::RBracket : Tok::RParen)) {
+        if (!close_bracket()) return false;
+        continue;
+      }
+      if (at(Tok::End)) {
+        return fail<message::unclosed>({open.begin, open.begin + 1}, "an expression",
+                                       open.kind == Frame::Index ? "]" : ")");
+      }
+      return fail_expected(open.kind == Frame::Index ? "an operator or `]`"
+                           : takes_list              ? "an operator, `,` or `)`"
+                                                     : "an operator or `)`",
+                           "close the bracket, or write an operator between the operands");
+    }
+  }
+}
+
+// Parses what stands where an operand is expected: a complete operand, or the opening of one.
+bool Parser::parse_operand(bool& complete) {
+  const Span span = token_.span;
+  if (token_.prefix != nullptr) {
+    const OperationInfo* op = token_.prefix;
+    advance();
+    // A minus sign right before an i32 literal belongs to it.
+    if (op->op == Operation::Negate && at(Tok::Number) && spelling().ends_with("i32")) {
+      complete = true;
+      return parse_number(true, span.begin);
+    }
+    return push_frame({Frame::Prefix, op, {}, {}, span.begin, 0, 0, {}});
+  }
+  if (at(Tok::LParen)) {
+    advance();
+    return push_frame({Frame::Paren, nullptr, {}, {}, span.begin, 0, 0, {}});
+  }
+  if (at(Tok::Number)) {
+    complete = true;
+    return parse_number(false, span.begin);
+  }
+  if (at(Tok::Name)) return parse_name_operand(complete);
+  // A call without arguments closes right away.
+  if (at(Tok::RParen) && !frames_.empty() && frames_.back().kind != Frame::Paren &&
+      values_.size() == frames_.back().operands && previous_.kind == Tok::LParen) {
+    complete = true;
+    return close_bracket();
+  }
+  return fail_expected("an expression", "write a value here: a literal, a name, a load or a call");
+}
+
+bool Parser::parse_name_operand(bool& complete) {
+  const Token name = token_;
+  const std::string_view word = spelling();
+  advance();
+  // A dotted chain before `(` is a call, whatever its words mean elsewhere.
+  if (at(Tok::Dot)) {
+    Findings scratch;
+    Lexer probe(source_.text, scratch);
+    probe.seek(token_.span.end);
+    Token ahead{};
+    ahead.kind = Tok::Dot;
+    const auto next_token = [&] {
+      do ahead = probe.next();
+      while (ahead.kind == Tok::Comment);
+    };
+    Span id{name.span.begin, name.span.end};
+    std::string text(word);
+    while (ahead.kind == Tok::Dot) {
+      next_token();
+      if (ahead.kind != Tok::Name) break;
+      id.end = ahead.span.end;
+      text += '.';
+      text += lexer_.text(ahead.span);
+      next_token();
+    }
+    if (ahead.kind == Tok::LParen) {
+      while (token_.span.begin != ahead.span.begin) advance();
+      if (text.size() > kMaxNameBytes) return fail<message::long_token>(id, text.size());
+      advance();
+      return push_frame({Frame::Call, nullptr, {}, {}, id.begin, 0, 0, id});
+    }
+    if (name.word == Word::None && !binding(word).local.exists() &&
+        !binding(word).buffer.exists() && ahead.kind != Tok::DotDot &&
+        text.size() > word.size() + 2) {
+      complain<message::op_as_value>(id, shorten(text));
+      while (token_.span.end != id.end) advance();
+      advance();
+      push_wrong(id);
+      complete = true;
+      return true;
+    }
+  }
+  switch (name.word) {
+    case Word::None: break;
+    case Word::True:
+    case Word::False: {
+      complete = true;
+      push(interner_->literal(DataType::Bool, {{name.word == Word::True, 0, 0, 0}}), name.span);
+      return true;
+    }
+    case Word::IdInvocation:
+    case Word::IdWorkgroup:
+    case Word::IdLocal: {
+      if (!expect(Tok::Dot, "`.`", "name the axis, as in `invocation_id.x`")) return false;
+      if (!at(Tok::Name)) return fail_expected("an axis", "use .x, .y or .z");
+      const std::string_view axis = spelling();
+      const Span span{name.span.begin, token_.span.end};
+      const std::size_t number =
+          axis.size() == 1 ? std::string_view("xyz").find(axis[0]) : std::string_view::npos;
+      advance();
+      complete = true;
+      if (number == std::string_view::npos) {
+        complain<message::unknown_axis>(span, word, shorten(axis));
+        push_wrong(span);
+        return true;
+      }
+      const Operation op = name.word == Word::IdInvocation  ? Operation::InvocationId
+                           : name.word == Word::IdWorkgroup ? Operation::WorkgroupId
+                                                            : Operation::LocalId;
+      push(interner_->make(op, static_cast<std::uint8_t>(number), 0, {}), span);
+      return true;
+    }
+    case Word::Len: {
+      if (!expect(Tok::LParen, "`(`", "write `len(buffer)`")) return false;
+      if (!at(Tok::Name)) return fail_expected("a buffer", "write `len(buffer)`");
+      const BufferId buffer = resolve_buffer(token_.span);
+      advance();
+      if (!expect(Tok::RParen, "`)`", "len takes the name of one buffer")) return false;
+      complete = true;
+      const Span span{name.span.begin, previous_.span.end};
+      if (buffer.exists()) {
+        push(interner_->length(buffer), span);
+      } else {
+        push_wrong(span);
+      }
+      return true;
+    }
+    case Word::Select:
+      if (!expect(Tok::LParen, "`(`", "write `select(condition, a, b)`")) return false;
+      return push_frame({Frame::Select, nullptr, {}, {}, name.span.begin, 0, 0, name.span});
+    case Word::Type:
+      if (!expect(Tok::LParen, "`(`", "a type is a function: write a cast as `u32(x)`"))
+        return false;
+      return push_frame(
+          {Frame::Type, nullptr, *find_type(word), {}, name.span.begin, 0, 0, name.span});
+    case Word::F32:
+    case Word::F16:
+    case Word::Bf16:
+    case Word::Tensor: return fail<message::planned_type>(name.span, word);
+    case Word::Nan:
+    case Word::Inf: return fail<message::planned_literal>(name.span, word);
+    case Word::Atomic:
+      return fail<message::expected>(name.span, "an expression", "`" + std::string(word) + "`",
+                                     "an atomic has an effect: bind its result by `let` first");
+    default:
+      return fail<message::expected>(name.span, "an expression", "`" + std::string(word) + "`",
+                                     "this word is reserved; write a value here");
+  }
+  if (accept(Tok::LParen)) {
+    if (const OperationInfo* op = find_function(word)) {
+      return push_frame({Frame::Function, op, {}, {}, name.span.begin, 0, 0, name.span});
+    }
+    return push_frame({Frame::Call, nullptr, {}, {}, name.span.begin, 0, 0, name.span});
+  }
+  if (accept(Tok::LBracket)) {
+    const BufferId buffer = resolve_buffer(name.span);
+    return push_frame({Frame::Index, nullptr, {}, buffer, name.span.begin, 0, 0, name.span});
+  }
+  complete = true;
+  const Binding found = binding(word);
+  if (found.local.exists()) {
+    push(interner_->local(found.local), name.span);
+    return true;
+  }
+  if (found.buffer.exists()) {
+    if (program_->buffers[found.buffer.index].element == DataType::Bytes) {
+      complain<message::bytes_value>(name.span, word);
+    } else {
+      complain<message::buffer_as_value>(name.span, word);
+    }
+  } else if (const std::string_view near = nearest(word, visible_locals()); !near.empty()) {
+    complain<message::misspelt_local>(name.span, word, near);
+  } else {
+    complain<message::unknown_local>(name.span, shorten(word));
+  }
+  push_wrong(name.span);
+  return true;
+}
+
+bool Parser::parse_lanes() {
+  while (at(Tok::Dot)) {
+    advance();
+    const std::size_t lane = at(Tok::Name) && spelling().size() == 1
+                                 ? std::string_view("xyzw").find(spelling()[0])
+                                 : std::string_view::npos;
+    if (lane == std::string_view::npos) {
+      return fail_expected("a lane", "the lanes of a vector are .x .y .z .w");
+    }
+    const Value value = values_.back();
+    values_.pop_back();
+    push(interner_->make(Operation::Lane, static_cast<std::uint8_t>(lane), 0, {&value.id, 1}),
+         {value.span.begin, token_.span.end});
+    advance();
+  }
+  return true;
+}
+
+bool Parser::parse_number(bool negative, std::uint32_t begin) {
+  TypedBits literal;
+  if (!read_literal(negative, literal)) return false;
+  push(interner_->literal(literal.type, literal.bits), {begin, token_.span.end});
+  advance();
+  return true;
+}
+
+// The value of the current Number token, which it does not consume.
+bool Parser::read_literal(bool negative, TypedBits& literal) {
+  const std::string_view whole = spelling();
+  std::string_view digits = whole;
+  unsigned base = 10;
+  if (digits.starts_with("0x")) base = 16;
+  if (digits.starts_with("0b")) base = 2;
+  if (base != 10) digits.remove_prefix(2);
+
+  const auto digit_value = [](char c) -> unsigned {
+    if (is_digit(c)) return static_cast<unsigned>(c - '0');
+    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
+    if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
+    return 99;
+  };
+  Wide value = 0;
+  bool overflow = false;
+  std::size_t length = 0;
+  bool well_formed = true;
+  for (; length < digits.size(); ++length) {
+    const char c = digits[length];
+    if (c == '_') {
+      const bool between = length > 0 && length + 1 < digits.size() &&
+                           digit_value(digits[length - 1]) < base &&
+                           digit_value(digits[length + 1]) < base;
+      well_formed &= between;
+      continue;
+    }
+    const unsigned digit = digit_value(c);
+    if (digit >= base) break;
+    overflow |= __builtin_mul_overflow(value, base, &value);
+    overflow |= __builtin_add_overflow(value, digit, &value);
+  }
+  const std::string_view suffix = digits.substr(length);
+  const bool is_float =
+      (base == 10 && (whole.find('.') != std::string_view::npos || suffix.starts_with("e") ||
+                      suffix.starts_with("E"))) ||
+      (base == 16 && (whole.find('.') != std::string_view::npos || suffix.starts_with("p"))) ||
+      suffix == "f32" || suffix == "f16" || suffix == "bf16";
+  if (is_float) return fail<message::planned_literal>(token_.span, shorten(whole, 40));
+  literal.type = DataType::U32;
+  if (length == 0 || !well_formed)
+    return fail<message::bad_number>(token_.span, shorten(whole, 40));
+  if (!suffix.empty()) {
+    const std::optional<DataType> type = find_type(suffix);
+    const TypeSet suffixes = type_set(DataType::U32, DataType::I32, DataType::U64, DataType::U128);
+    if (!type || !contains(suffixes, *type)) {
+      return fail<message::bad_suffix>(token_.span, shorten(whole, 40), shorten(suffix, 20));
+    }
+    literal.type = *type;
+  }
+  const bool is_signed = literal.type == DataType::I32;
+  const unsigned width = info(literal.type).width;
+  const Wide limit = is_signed ? (Wide{1} << 31) - (negative ? 0 : 1) : ~Wide{0} >> (128 - width);
+  if (overflow || value > limit) {
+    const std::string_view advice =
+        literal.type == DataType::U32   ? "write a suffix for a wider type: u64 or u128"
+        : literal.type == DataType::U64 ? "write the suffix u128, or a smaller number"
+        : is_signed                     ? "i32 goes from -2147483648i32 to 2147483647i32"
+                                        : "u128 ends at 2^128 - 1";
+    return fail<message::literal_range>(token_.span, shorten(whole, 50), text(literal.type),
+                                        advice);
+  }
+  if (negative) value = Wide{0} - value;
+  for (std::size_t lane = 0; lane < width / 32; ++lane) {
+    literal.bits.lanes[lane] = static_cast<std::uint32_t>(value >> (32 * lane));
+  }
+  return true;
+}
+
+// Completes the innermost bracket at its closing token.
+bool Parser::close_bracket() {
+  const OpenExpr open = frames_.back();
+  frames_.pop_back();
+  const Span span{open.begin, token_.span.end};
+  advance();
+  switch (open.kind) {
+    case Frame::Prefix:
+    case Frame::Infix: break;
+    case Frame::Paren: values_.back().span = span; break;
+    case Frame::Index: {
+      const Value index = values_.back();
+      values_.pop_back();
+      if (open.buffer.exists()) {
+        push(interner_->load(open.buffer, index.id), span);
+      } else {
+        positions_.uses.resize(open.uses);
+        push_wrong(span);
+      }
+      break;
+    }
+    case Frame::Function:
+    case Frame::Select:
+    case Frame::Type:
+    case Frame::Call: finish_call(open, span); break;
+  }
+  return true;
+}
+
+void Parser::finish_call(const OpenExpr& open, Span span) {
+  args_.clear();
+  for (std::size_t i = open.operands; i < values_.size(); ++i) args_.push_back(values_[i].id);
+  values_.resize(open.operands);
+  const std::size_t count = args_.size();
+  const std::string_view name = lexer_.text(open.name);
+
+  ExprId id;
+  std::string expected;
+  if (open.kind == Frame::Function) {
+    const std::size_t arity = static_cast<std::size_t>(open.op->arity);
+    if (count == arity) id = interner_->make(open.op->op, 0, 0, args_);
+    expected = plural(arity, "argument");
+  } else if (open.kind == Frame::Select) {
+    if (count == 3) id = interner_->make(Operation::Select, 0, 0, args_);
+    expected = "3 arguments";
+  } else if (open.kind == Frame::Type) {
+    if (count == 1) {
+      id = interner_->make(Operation::Cast, static_cast<std::uint8_t>(open.type), 0, args_);
+    } else if (count == 2 && open.type == DataType::Vec2U32) {
+      id = interner_->make(Operation::Vec2, 0, 0, args_);
+    } else if (count == 4 && open.type == DataType::Vec4U32) {
+      id = interner_->make(Operation::Vec4, 0, 0, args_);
+    }
+    expected =
+        is_vector(open.type) ? "1 or " + plural(info(open.type).lanes, "argument") : "1 argument";
+  } else {
+    std::string callee;
+    for (char c : name) {
+      if (is_name_char(c) || c == '.') callee += c;
+    }
+    id = interner_->call(callee, args_);
+  }
+  if (id.exists()) {
+    push(id, span);
+    return;
+  }
+  complain<message::argument_count>(open.name, name, expected, plural(count, "argument"));
+  positions_.uses.resize(open.uses);
+  push_wrong(span);
+}
+
+BufferId Parser::resolve_buffer(Span span) {
+  const std::string_view name = lexer_.text(span);
+  const Binding found = binding(name);
+  if (program_ == nullptr) {
+    complain<message::buffer_in_op>(span, item_name_, shorten(name));
+  } else if (found.buffer.exists()) {
+    return found.buffer;
+  } else if (found.local.exists()) {
+    complain<message::local_as_buffer>(span, name);
+  } else {
+    std::vector<std::string_view> buffers;
+    for (const BufferDecl& buffer : program_->buffers) buffers.push_back(buffer.name);
+    const std::string_view near = nearest(name, buffers);
+    if (near.empty()) {
+      complain<message::unknown_buffer>(span, shorten(name));
+    } else {
+      complain<message::misspelt_buffer>(span, name, near);
+    }
+  }
+  return {};
+}
+
+std::vector<std::string_view> Parser::visible_locals() const {
+  std::vector<std::string_view> names;
+  for (std::uint32_t i = 0; i < bindings_.size(); ++i) {
+    if (bindings_[i].local.exists()) names.push_back(names_.name(i));
+  }
+  return names;
+}
+
+}  // namespace vyre

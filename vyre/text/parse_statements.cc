@@ -1,0 +1,322 @@
+// Statements and the blocks they open.
+#include <algorithm>
+#include <array>
+
+#include "vyre/base/text.h"
+#include "vyre/text/parser.h"
+
+namespace vyre {
+
+LocalId Parser::declare(std::string_view name) {
+  const LocalId local{body_->locals.size()};
+  body_->locals.push_back({std::string(name)});
+  const std::uint32_t number = names_.number(name);
+  if (number >= bindings_.size()) bindings_.resize(number + 1);
+  scope_.push_back({number, bindings_[number].local});
+  bindings_[number].local = local;
+  return local;
+}
+
+// Adds the statement that begin_statement() began.
+std::uint32_t Parser::add_statement(Stmt stmt) {
+  const std::uint32_t id = static_cast<std::uint32_t>(body_->stmts.size());
+  body_->stmts.push_back(stmt);
+  positions_.statements.push_back(statement_);
+  if (body_->stmts.size() > kMaxStmts && !stopped_) {
+    parsed_.findings.report<message::too_many_statements>({statement_.begin, statement_.begin + 1},
+                                                          item_name_);
+    stop();
+  }
+  return id;
+}
+
+void Parser::open_block(Branch branch, std::uint32_t owner, std::uint32_t brace) {
+  open_.push_back({branch, owner, brace, static_cast<std::uint32_t>(scope_.size())});
+}
+
+// Ends the innermost block at the current statement and its names with it.
+void Parser::close_block() {
+  const Open block = open_.back();
+  open_.pop_back();
+  while (scope_.size() > block.scope) {
+    bindings_[scope_.back().name].local = scope_.back().before;
+    scope_.pop_back();
+  }
+  const StmtId end{body_->stmts.size()};
+  switch (block.branch) {
+    case Branch::Body: break;
+    case Branch::Loop: std::get<For>(body_->stmts[block.owner]).end = end; break;
+    case Branch::Block: std::get<Block>(body_->stmts[block.owner]).end = end; break;
+    case Branch::Then: {
+      If& branch = std::get<If>(body_->stmts[block.owner]);
+      branch.else_begin = branch.end = end;
+      if (!at_word(Word::Else)) {
+        end_if(block.owner);
+        break;
+      }
+      advance();
+      const std::uint32_t brace = token_.span.begin;
+      if (at_word(Word::If)) {
+        open_block(Branch::ElseIf, block.owner, brace);
+        if (!parse_if()) {
+          recover();
+          close_block();
+        }
+      } else if (expect(Tok::LBrace, "`{` or `if`", "open the else branch")) {
+        open_block(Branch::Else, block.owner, brace);
+      } else {
+        end_if(block.owner);
+        recover();
+      }
+      break;
+    }
+    case Branch::Else:
+    case Branch::ElseIf: end_if(block.owner); break;
+  }
+}
+
+// Ends an `if`, and with it the chain of `else if` that it is the last link of.
+void Parser::end_if(std::uint32_t owner) {
+  const StmtId end{body_->stmts.size()};
+  std::get<If>(body_->stmts[owner]).end = end;
+  while (!open_.empty() && open_.back().branch == Branch::ElseIf) {
+    std::get<If>(body_->stmts[open_.back().owner]).end = end;
+    open_.pop_back();
+  }
+}
+
+void Parser::parse_body() {
+  while (!open_.empty() && !stopped_) {
+    failed_ = false;
+    if (at(Tok::End) || at_item()) {
+      const std::uint32_t brace = open_.back().brace;
+      const std::string what = "`" + shorten(item_name_) + "`";
+      if (at(Tok::End)) {
+        fail<message::unclosed>({brace, brace + 1}, what, "}");
+      } else {
+        fail<message::unclosed_item>({brace, brace + 1}, what, spelling());
+      }
+      open_.clear();
+    } else if (at(Tok::RBrace)) {
+      positions_.end = token_.span.begin;
+      advance();
+      close_block();
+    } else {
+      const std::uint32_t begin = token_.span.begin;
+      if (!parse_statement()) {
+        frames_.clear();
+        values_.clear();
+        if (token_.span.begin == begin) advance();
+        recover();
+      }
+    }
+  }
+}
+
+bool Parser::parse_statement() {
+  begin_statement();
+  if (at(Tok::LBrace)) {
+    const std::uint32_t brace = token_.span.begin;
+    advance();
+    open_block(Branch::Block, add_statement(Block{}), brace);
+    return true;
+  }
+  if (at(Tok::Name)) {
+    switch (token_.word) {
+      case Word::Let: return parse_let();
+      case Word::If: return parse_if();
+      case Word::For: return parse_for();
+      case Word::Return: return parse_return();
+      case Word::Atomic: return parse_atomic({});
+      case Word::None: return parse_name_statement();
+      case Word::Break:
+        advance();
+        add_statement(Break{});
+        return true;
+      case Word::Barrier:
+        advance();
+        add_statement(Barrier{});
+        return true;
+      case Word::Read:
+      case Word::ReadWrite:
+      case Word::Uniform:
+      case Word::Workgroup:
+        return fail_expected("a statement",
+                             program_ != nullptr
+                                 ? "declare buffers at the top of the program, before statements"
+                                 : "ops have no buffers; pass values as parameters");
+      case Word::Law:
+        return fail_expected("a statement", "declare laws before the first statement");
+      case Word::Else:
+        return fail_expected("a statement", "`else` belongs right behind an if's `}`");
+      default: break;
+    }
+  }
+  return fail_expected("a statement",
+                       "statements start with let, if, for, break, return, barrier, an atomic, "
+                       "`{` or the name that is assigned");
+}
+
+bool Parser::parse_let() {
+  advance();
+  std::string_view name;
+  Span span;
+  if (!parse_new_name(name, span, "a name")) return false;
+  if (!expect(Tok::Assign, "`=`", "a local gets its value at once: `let x = 0`")) {
+    declare(name);
+    return false;
+  }
+  if (at_word(Word::Atomic)) {
+    const bool parsed = parse_atomic(LocalId{body_->locals.size()});
+    declare(name);
+    return parsed;
+  }
+  ExprId value;
+  const bool parsed = parse_expr(value);
+  // The name is known only behind its value, and also when the value is wrong.
+  const LocalId local = declare(name);
+  if (!parsed) return false;
+  add_statement(Let{local, value});
+  return true;
+}
+
+bool Parser::parse_return() {
+  advance();
+  // In a program `return` takes no value, so what follows is a value only where it cannot be the
+  // next statement.
+  const bool value_like =
+      at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
+      (at(Tok::Name) &&
+       (token_.word == Word::None || token_.word == Word::Type || token_.word == Word::Select ||
+        token_.word == Word::Len || token_.word == Word::True || token_.word == Word::False ||
+        token_.word == Word::IdInvocation || token_.word == Word::IdWorkgroup ||
+        token_.word == Word::IdLocal));
+  const bool wanted = program_ == nullptr ? value_like : value_like && !token_.newline_before;
+  ExprId value;
+  if (wanted && !parse_expr(value)) return false;
+  add_statement(Return{value});
+  return true;
+}
+
+bool Parser::parse_if() {
+  begin_statement();
+  advance();
+  ExprId condition;
+  if (!parse_expr(condition)) return false;
+  const std::uint32_t brace = token_.span.begin;
+  if (!expect(Tok::LBrace, "`{`", "open the branch; conditions need no parentheses")) return false;
+  const std::uint32_t id = add_statement(If{condition, {}, {}});
+  open_block(Branch::Then, id, brace);
+  return true;
+}
+
+bool Parser::parse_for() {
+  advance();
+  std::string_view name;
+  Span span;
+  For loop;
+  if (!parse_new_name(name, span, "a loop variable")) return false;
+  if (!accept_word(Word::In)) return fail_expected("`in`", "write `for k in 0..n { … }`");
+  if (!parse_expr(loop.from) ||
+      !expect(Tok::DotDot, "`..`", "give a range, as in `for k in 0..n`; the end is exclusive") ||
+      !parse_expr(loop.to)) {
+    return false;
+  }
+  const std::uint32_t brace = token_.span.begin;
+  if (!expect(Tok::LBrace, "`{`", "open the loop's body")) return false;
+  // The variable belongs to the body's scope.
+  loop.variable = LocalId{body_->locals.size()};
+  const std::uint32_t id = add_statement(loop);
+  open_block(Branch::Loop, id, brace);
+  declare(name);
+  return true;
+}
+
+// `x = e` or `buf[i] = e`.
+bool Parser::parse_name_statement() {
+  const Span name = token_.span;
+  const std::string_view word = spelling();
+  advance();
+  if (accept(Tok::Assign)) {
+    if (at_word(Word::Atomic)) {
+      return fail_expected("an expression", "bind the atomic's result by `let` first");
+    }
+    Assign assign;
+    if (!parse_expr(assign.value)) return false;
+    const Binding target = binding(word);
+    assign.local = target.local;
+    if (!assign.local.exists()) {
+      if (target.buffer.exists()) {
+        complain<message::assigned_buffer>(name, word);
+      } else if (const std::string_view near = nearest(word, visible_locals()); !near.empty()) {
+        complain<message::assigned_misspelt>(name, word, near);
+      } else {
+        complain<message::assigned_unknown>(name, shorten(word));
+      }
+    }
+    add_statement(assign);
+    return true;
+  }
+  if (accept(Tok::LBracket)) {
+    Store store;
+    store.buffer = resolve_buffer(name);
+    if (!parse_expr(store.index) || !expect(Tok::RBracket, "`]`", "close the index") ||
+        !expect(Tok::Assign, "`=`", "store a value: `buffer[i] = value`") ||
+        !parse_expr(store.value)) {
+      return false;
+    }
+    add_statement(store);
+    return true;
+  }
+  if (at(Tok::LParen) || at(Tok::Dot)) {
+    return fail_expected("`=` or `[`", "a call is a value: bind it, as in `let x = …(…)`");
+  }
+  return fail_expected("`=` or `[`", "assign a local (`x = 1`) or store to a buffer (`b[i] = 1`)");
+}
+
+bool Parser::parse_atomic(LocalId result) {
+  const Span name = token_.span;
+  const AtomicInfo& row = *find_atomic(spelling());
+  advance();
+  if (!expect(Tok::LParen, "`(`", "write `atomic_add(buffer[i], value)`")) return false;
+  if (!at(Tok::Name)) return fail_expected("a buffer", "write `atomic_add(buffer[i], value)`");
+  const Span buffer = token_.span;
+  advance();
+  Atomic atomic;
+  atomic.op = row.op;
+  atomic.result = result;
+  if (!expect(Tok::LBracket, "`[`", "name an element, as in `buffer[i]`") ||
+      !parse_expr(atomic.index) || !expect(Tok::RBracket, "`]`", "close the index")) {
+    return false;
+  }
+  std::array<ExprId, 2> values;
+  int count = 0;
+  while (accept(Tok::Comma)) {
+    if (!parse_expr(values[static_cast<std::size_t>(std::min(count, 1))])) return false;
+    ++count;
+  }
+  if (!expect(Tok::RParen, "`)`", "close the atomic")) return false;
+  if (program_ == nullptr) {
+    complain<message::effect_in_op>(name, item_name_, "an atomic");
+  } else if (count != row.operands) {
+    complain<message::argument_count>(
+        name, row.text, plural(static_cast<std::size_t>(row.operands) + 1, "argument"),
+        plural(static_cast<std::size_t>(count) + 1, "argument"));
+  } else {
+    atomic.buffer = resolve_buffer(buffer);
+    atomic.value = values[static_cast<std::size_t>(count - 1)];
+    if (count == 2) atomic.expected = values[0];
+    add_statement(atomic);
+    return true;
+  }
+  // Reported; what stays is its result, as a local of unknown type, or an empty block.
+  positions_.uses.resize(statement_.first_use);
+  if (!result.exists()) {
+    add_statement(Block{StmtId{body_->stmts.size() + 1}});
+  } else {
+    add_statement(Let{result, wrong_value(name)});
+  }
+  return true;
+}
+
+}  // namespace vyre
