@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "vyre/base/text.h"
 #include "vyre/ir/walk.h"
 #include "vyre/validate/validate.h"
 
@@ -376,6 +377,14 @@ Value OpBuilder::add_parameter(std::string name, DataType type) {
   if (body_.locals.size() != op_.signature.inputs.size()) misuse<message::late_parameter>(name_);
   op_.signature.inputs.push_back(type);
   return local_value(declare(std::move(name)), type);
+}
+
+void OpBuilder::describe(std::string description) {
+  if (first_invalid_utf8(description) != description.size()) {
+    misuse<message::bad_description>(name_);
+    return;
+  }
+  op_.description = std::move(description);
 }
 
 void OpBuilder::return_(Value value) {

@@ -299,7 +299,7 @@ class OpBuilder : public BodyBuilder {
     return add_parameter(std::move(name), Type::kDataType);
   }
   Value add_parameter(std::string name, DataType type);
-  void describe(std::string description) { op_.description = std::move(description); }
+  void describe(std::string description);
   void law(LawKind kind, std::vector<LawArgument> arguments = {}) {
     op_.laws.push_back({kind, std::move(arguments)});
   }

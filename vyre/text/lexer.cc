@@ -126,7 +126,7 @@ Token Lexer::next() {
       while (at_ < size && is_name_char(text_[at_])) ++at_;
       token.kind = Tok::Name;
       if (at_ - begin > kMaxNameBytes) {
-        findings_.report<message::long_token>({begin, begin + 1}, at_ - begin);
+        report<message::long_token>({begin, begin + 1}, at_ - begin);
       }
       token.word = find_word(text({begin, at_}));
     } else if (is_digit(c)) {
@@ -168,9 +168,9 @@ void Lexer::report_character(std::uint32_t begin) {
   const Span span{begin, at_};
   const std::string shown = shorten(text(span), 24);
   if (shown == ";") {
-    findings_.report<message::separator>(span);
+    report<message::separator>(span);
   } else {
-    findings_.report<message::unexpected_character>(span, shown);
+    report<message::unexpected_character>(span, shown);
   }
 }
 
@@ -205,7 +205,7 @@ void Lexer::scan_string(std::uint32_t begin) {
   if (at_ < text_.size() && text_[at_] == '"') {
     ++at_;
   } else {
-    findings_.report<message::unclosed_string>({begin, at_});
+    report<message::unclosed_string>({begin, at_});
   }
 }
 

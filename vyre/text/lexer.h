@@ -58,10 +58,15 @@ class Lexer {
 
   Token next();
   void seek(std::uint32_t offset) { at_ = offset; }
-  std::uint32_t offset() const { return at_; }
+  std::size_t errors() const { return errors_; }  // how many were reported
   std::string_view text(Span span) const { return text_.substr(span.begin, span.end - span.begin); }
 
  private:
+  template <class Message, class... Arguments>
+  void report(Span span, const Arguments&... arguments) {
+    ++errors_;
+    findings_.report<Message>(span, arguments...);
+  }
   void report_character(std::uint32_t begin);
   void scan_number();
   void scan_string(std::uint32_t begin);
@@ -69,6 +74,7 @@ class Lexer {
   std::string_view text_;
   Findings& findings_;
   std::uint32_t at_ = 0;
+  std::size_t errors_ = 0;
 };
 
 }  // namespace vyre

@@ -17,11 +17,11 @@ constexpr std::size_t kMaxSyntaxErrors = 100;
 
 void Parser::advance() {
   previous_ = token_;
-  const std::size_t before = parsed_.findings.size();
+  const std::size_t before = lexer_.errors();
   do {
     token_ = lexer_.next();
   } while (token_.kind == Tok::Comment);
-  if (parsed_.findings.size() != before) note_failure();
+  if (lexer_.errors() != before) note_failure();
 }
 
 void Parser::note_failure() {
@@ -29,6 +29,16 @@ void Parser::note_failure() {
   item_sound_ = false;
   parsed_.syntax_ok = false;
   if (++errors_ >= kMaxSyntaxErrors) stopped_ = true;
+}
+
+// Whether the current word starts an op id, where it means nothing else.
+bool Parser::before_dot() const {
+  Findings scratch;
+  Lexer probe(source_.text, scratch);
+  probe.seek(token_.span.end);
+  Token ahead = probe.next();
+  while (ahead.kind == Tok::Comment) ahead = probe.next();
+  return ahead.kind == Tok::Dot;
 }
 
 bool Parser::accept(Tok kind) {

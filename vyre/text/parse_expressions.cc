@@ -282,6 +282,17 @@ bool Parser::parse_name_operand(bool& complete) {
   return true;
 }
 
+// An op id without the white space and comments that may stand between its parts.
+std::string Parser::joined(Span id) const {
+  Findings scratch;
+  Lexer lexer(lexer_.text(id), scratch);
+  std::string text;
+  for (Token token = lexer.next(); token.kind != Tok::End; token = lexer.next()) {
+    if (token.kind != Tok::Comment) text += lexer.text(token.span);
+  }
+  return text;
+}
+
 bool Parser::parse_lanes() {
   while (at(Tok::Dot)) {
     advance();
@@ -434,11 +445,7 @@ void Parser::finish_call(const OpenExpr& open, Span span) {
     expected =
         is_vector(open.type) ? "1 or " + plural(info(open.type).lanes, "argument") : "1 argument";
   } else {
-    std::string callee;
-    for (char c : name) {
-      if (is_name_char(c) || c == '.') callee += c;
-    }
-    id = interner_->call(callee, args_);
+    id = interner_->call(joined(open.name), args_);
   }
   if (id.exists()) {
     push(id, span);

@@ -166,7 +166,7 @@ bool Parser::parse_let() {
     declare(name);
     return false;
   }
-  if (at_word(Word::Atomic)) {
+  if (at_word(Word::Atomic) && !before_dot()) {
     const bool parsed = parse_atomic(LocalId{body_->locals.size()});
     declare(name);
     return parsed;
@@ -190,7 +190,7 @@ bool Parser::parse_return() {
        (token_.word == Word::None || token_.word == Word::Type || token_.word == Word::Select ||
         token_.word == Word::Len || token_.word == Word::True || token_.word == Word::False ||
         token_.word == Word::IdInvocation || token_.word == Word::IdWorkgroup ||
-        token_.word == Word::IdLocal));
+        token_.word == Word::IdLocal || before_dot()));
   const bool wanted = program_ == nullptr ? value_like : value_like && !token_.newline_before;
   ExprId value;
   if (wanted && !parse_expr(value)) return false;
@@ -238,7 +238,7 @@ bool Parser::parse_name_statement() {
   const std::string_view word = spelling();
   advance();
   if (accept(Tok::Assign)) {
-    if (at_word(Word::Atomic)) {
+    if (at_word(Word::Atomic) && !before_dot()) {
       return fail_expected("an expression", "bind the atomic's result by `let` first");
     }
     Assign assign;

@@ -31,6 +31,7 @@ class Parser {
   void advance();
   bool at(Tok kind) const { return token_.kind == kind; }
   bool at_word(Word word) const { return token_.kind == Tok::Name && token_.word == word; }
+  bool before_dot() const;
   bool accept(Tok kind);
   bool accept_word(Word word);
   bool expect(Tok kind, std::string_view what, std::string_view fix);
@@ -123,6 +124,7 @@ class Parser {
   bool parse_expr(ExprId& result);
   bool parse_operand(bool& complete);
   bool parse_name_operand(bool& complete);
+  std::string joined(Span id) const;
   bool parse_lanes();
   bool parse_number(bool negative, std::uint32_t begin);
   bool read_literal(bool negative, TypedBits& literal);
