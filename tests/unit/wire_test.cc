@@ -244,26 +244,27 @@ TEST(Wire, IsLossless) {
 }
 
 TEST(Wire, WritesTheDocumentedBytes) {
+  // clang-format off
   const unsigned char expected[] = {
-      0xb6, 'V', 'Y', 'R', 'E', '\r', '\n', '\n',                     // magic
-      1, 0, 0, 0, 1, 0, 0, 0, 0xb0, 0, 0, 0, 0, 0, 0, 0,              // version,
-                                                                      // items,
-                                                                      // length
-      0x36, 0xb4, 0x17, 0x88, 0x2c, 0xfa, 0xbe, 0xaf,                 // digest
-      1, 0, 0, 0, 0x88, 0, 0, 0,                                      // program
-      1, 0, 0, 0, 'p', 0, 0, 0, 64, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,  // p workgroup(64)
-      1, 0, 0, 0, 3, 0, 0, 0, 'o', 'u', 't', 0,                       // out
-      2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,                 // read_write
-                                                                      // u32[] @0
-      1, 0, 0, 0, 1, 0, 0, 0, 'i', 0, 0, 0,                           // local i
-      0, 0, 0, 0, 0, 0, 0, 0,                                         // constants, callees
-      4, 0, 0, 0, 5, 0, 0, 0,                                         // invocation_id.x
-      2, 0, 0, 0, 0, 0, 0, 0,                                         // i
-      1, 1, 0, 0, 7, 0, 0, 0,                                         // 7
-      0x4d, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0,                          // i + 7
-      2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,                 // let i = …
-      3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0,                 // out[i] = …
+      0xb6, 'V', 'Y', 'R', 'E', '\r', '\n', '\n',          // magic
+      1, 0, 0, 0, 1, 0, 0, 0,                               // version, items
+      0xb0, 0, 0, 0, 0, 0, 0, 0,                            // length
+      0x36, 0xb4, 0x17, 0x88, 0x2c, 0xfa, 0xbe, 0xaf,       // digest
+      1, 0, 0, 0, 0x88, 0, 0, 0,                            // program
+      1, 0, 0, 0, 'p', 0, 0, 0,                             // p
+      64, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,                  // workgroup(64)
+      1, 0, 0, 0, 3, 0, 0, 0, 'o', 'u', 't', 0,             // out
+      2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,       // read_write u32[] @0
+      1, 0, 0, 0, 1, 0, 0, 0, 'i', 0, 0, 0,                 // local i
+      0, 0, 0, 0, 0, 0, 0, 0,                               // constants, callees
+      4, 0, 0, 0, 5, 0, 0, 0,                               // invocation_id.x
+      2, 0, 0, 0, 0, 0, 0, 0,                               // i
+      1, 1, 0, 0, 7, 0, 0, 0,                               // 7
+      0x4d, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0,                // i + 7
+      2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,       // let i = invocation_id.x
+      3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0,       // out[i] = i + 7
   };
+  // clang-format on
   EXPECT_EQ(*encode(example()),
             std::string(reinterpret_cast<const char*>(expected), sizeof expected));
 }
@@ -394,27 +395,31 @@ TEST(Wire, W003Truncated) {
   std::string item_length = *encode(example());
   set_word(item_length, 36, 140);
   seal(item_length);
+  std::string without_padding = item(1, {1, 'p'}).substr(0, 45);
+  set_word(without_padding, 36, 5);
+  seal(without_padding);
   expect({
-      {items, "W003: the file ends at byte 176, inside an item"},
-      {length, "W003: the file ends at byte 176, inside the items"},
-      {item_length, "W003: the file ends at byte 176, inside an item"},
-      {item(1, {many}), "W003: the file ends at byte 44, inside a program"},
-      {item(1, {0xfffffffd, 0}), "W003: the file ends at byte 48, inside a program"},
-      {item(1, {0, 1, 1, 1, many}), "W003: the file ends at byte 60, inside the buffers"},
-      {op_with({many, 0}), "W003: the file ends at byte 56, inside the inputs"},
-      {op_with({0, 1, many, 0}), "W003: the file ends at byte 64, inside the laws"},
-      {program_with({many, 0}), "W003: the file ends at byte 68, inside the locals"},
-      {program_with({0, 1, 0, 0, 0}), "W003: the file ends at byte 80, inside the constants"},
-      {program_with({0, 0, many, 0}), "W003: the file ends at byte 76, inside the callees"},
-      {program_with({0, 0, 0, many, 0}), "W003: the file ends at byte 80, inside the expressions"},
+      {items, "W003: the data ends at byte 176, inside an item"},
+      {length, "W003: the data ends at byte 176, inside the items"},
+      {item_length, "W003: the data ends at byte 176, inside an item"},
+      {without_padding, "W003: the data ends at byte 45, inside a program"},
+      {item(1, {many}), "W003: the data ends at byte 44, inside a program"},
+      {item(1, {0xfffffffd, 0}), "W003: the data ends at byte 48, inside a program"},
+      {item(1, {0, 1, 1, 1, many}), "W003: the data ends at byte 60, inside the buffers"},
+      {op_with({many, 0}), "W003: the data ends at byte 56, inside the inputs"},
+      {op_with({0, 1, many, 0}), "W003: the data ends at byte 64, inside the laws"},
+      {program_with({many, 0}), "W003: the data ends at byte 68, inside the locals"},
+      {program_with({0, 1, 0, 0, 0}), "W003: the data ends at byte 80, inside the constants"},
+      {program_with({0, 0, many, 0}), "W003: the data ends at byte 76, inside the callees"},
+      {program_with({0, 0, 0, many, 0}), "W003: the data ends at byte 80, inside the expressions"},
       {program_with({0, 0, 0, 1, 5, many}),
-       "W003: the file ends at byte 84, inside the statements"},
+       "W003: the data ends at byte 84, inside the statements"},
       {program_with({0, 0, 1, 0, 1, 13, 0, many, 0}),
-       "W003: the file ends at byte 96, inside the expressions"},
+       "W003: the data ends at byte 96, inside the expressions"},
   });
   items = *encode(Module{});
   set_word(items, 12, many);
-  EXPECT_EQ(outcome(items), "W003: the file ends at byte 32, inside an item");
+  EXPECT_EQ(outcome(items), "W003: the data ends at byte 32, inside an item");
 }
 
 TEST(Wire, W004Digest) {
@@ -526,6 +531,8 @@ TEST(Wire, W007Canonical) {
       {program_with(Words{0, 0, 0, 1, 0x0701, 0} + return_0),
        "W007: a literal of a type without literals at byte 76"},
       {program_with(Words{0, 1, 1, 2, 3, 0, 0, 1, 0x0301, 0} + return_0),
+       "W007: a literal with more bits than its type at byte 96"},
+      {program_with(Words{0, 1, 1, 2, 0, 3, 0, 1, 0x0301, 0} + return_0),
        "W007: a literal with more bits than its type at byte 96"},
       // Constants and callees.
       {program_with(Words{0, 1, 1, 2, 0, 0, 0, 0} + Words{0}),

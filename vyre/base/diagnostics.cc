@@ -98,7 +98,7 @@ const Code* find_code(std::string_view name) {
 
 std::vector<Diagnostic> Findings::located(const Source& source) && {
   const std::string_view text = source.text;
-  std::ranges::stable_sort(found_, {}, [](const Finding& f) { return f.span.begin; });
+  std::ranges::sort(found_, {}, [](const Finding& f) { return std::pair(f.span.begin, f.order); });
   std::vector<Diagnostic> diagnostics;
   std::uint32_t line = 1;
   std::size_t line_start = 0;

@@ -106,17 +106,15 @@ class Findings {
  public:
   template <class Message, class... Arguments>
   void report(Span span, const Arguments&... arguments) {
-    if (found_.size() < kMaxDiagnostics) found_.push_back({diagnose<Message>(arguments...), span});
+    if (found_.size() < kMaxDiagnostics) add(diagnose<Message>(arguments...), span);
   }
   void add(Diagnostic diagnostic, Span span) {
-    if (found_.size() < kMaxDiagnostics) found_.push_back({std::move(diagnostic), span});
+    if (found_.size() < kMaxDiagnostics) {
+      found_.push_back({std::move(diagnostic), span, found_.size()});
+    }
   }
 
   bool empty() const { return found_.empty(); }
-  std::size_t size() const { return found_.size(); }
-  void drop_behind(std::size_t count) {
-    found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(count), found_.end());
-  }
 
   // All of them in the order of the source.
   std::vector<Diagnostic> located(const Source& source) &&;
@@ -125,6 +123,7 @@ class Findings {
   struct Finding {
     Diagnostic diagnostic;
     Span span;
+    std::size_t order;
   };
   std::vector<Finding> found_;
 };

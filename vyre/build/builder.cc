@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vyre/base/text.h"
+#include "vyre/ir/eval.h"
 #include "vyre/ir/walk.h"
 #include "vyre/validate/validate.h"
 
@@ -15,22 +16,59 @@ DataType result_type(Operation op, DataType first) {
   return contains(info(op).types, first) ? result_of(op, first) : DataType::Unknown;
 }
 
+Operation vector_form(DataType type) {
+  return type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4;
+}
+
 }  // namespace
 
 // --- Values --------------------------------------------------------------------------------------
 
+Value Value::as(DataType type) const {
+  if (kind_ != Kind::Number) return *this;
+  if (type_ != DataType::Unknown) type = type_;
+  if (type == DataType::Unknown) type = DataType::U32;
+  const std::uint64_t magnitude = bits_.lanes[0] | std::uint64_t{bits_.lanes[1]} << 32;
+  const unsigned width = info(type).width;
+  const std::uint64_t limit = type == DataType::I32 ? (std::uint64_t{1} << 31) - !negative_
+                              : width >= 64         ? ~std::uint64_t{0}
+                                                    : (std::uint64_t{1} << width) - 1;
+  if (is_vector(type) || magnitude > limit || (negative_ && type != DataType::I32)) return {};
+  Value constant = *this;
+  constant.kind_ = Kind::Constant;
+  constant.type_ = type;
+  if (negative_) constant.bits_.lanes = {0 - bits_.lanes[0]};
+  return constant;
+}
+
 Value apply(Operation op, Value a) {
+  if (a.is_constant()) {
+    Value constant = a.as(DataType::U32);
+    if (!contains(info(op).types, constant.type_)) return {};
+    constant.bits_ = eval(op, constant.type_, constant.bits_);
+    constant.type_ = result_of(op, constant.type_);
+    return constant;
+  }
   if (a.owner_ == nullptr) return {};
   const ExprId arg = a.owner_->expr(a);
   return a.owner_->make(a.owner_->interner_.make(op, 0, 0, {&arg, 1}), result_type(op, a.type_));
 }
 
 Value apply(Operation op, Value a, Value b) {
-  BodyBuilder* owner = a.owner_ != nullptr ? a.owner_ : b.owner_;
-  if (owner == nullptr) return {};
-  // A constant takes the type that the other operand asks for.
+  // A number takes the type that the other operand asks for.
   const bool is_count = info(op).signature == Signature::Shift;
-  const DataType first = a.constant_ && !is_count ? b.type_ : a.type_;
+  const DataType first = a.type_ == DataType::Unknown && !is_count ? b.type_ : a.type_;
+  BodyBuilder* owner = a.owner_ != nullptr ? a.owner_ : b.owner_;
+  if (owner == nullptr) {
+    Value left = a.as(first);
+    const bool taken = left.is_constant() && contains(info(op).types, left.type_);
+    if (!taken) return {};
+    const Value right = b.as(second_operand(op, left.type_));
+    if (!right.is_constant() || right.type_ != second_operand(op, left.type_)) return {};
+    left.bits_ = eval(op, left.type_, left.bits_, right.bits_);
+    left.type_ = result_of(op, left.type_);
+    return left;
+  }
   const DataType second =
       first == DataType::Unknown ? DataType::Unknown : second_operand(op, first);
   const ExprId args[] = {owner->expr(a, first), owner->expr(b, second)};
@@ -38,15 +76,22 @@ Value apply(Operation op, Value a, Value b) {
 }
 
 Value cast(DataType target, Value value) {
-  if (value.constant_ && value.owner_ == nullptr) {
+  if (value.kind_ == Value::Kind::Number) {
+    const Value constant = value.as(target);
+    value.type_ = target;
+    return constant.is_constant() ? constant : value;
+  }
+  if (value.type_ == target && is_vector(target)) return value;
+  if (value.kind_ == Value::Kind::Constant) {
+    if (!cast_exists(value.type_, target)) return {};
+    value.bits_ = eval_cast(value.type_, target, value.bits_);
     value.type_ = target;
     return value;
   }
   if (value.owner_ == nullptr) return {};
-  if (value.type_ == target && is_vector(target)) return value;
   const ExprId arg = value.owner_->expr(value);
-  return value.owner_->make(value.owner_->interner_.make(
-                                Operation::Cast, static_cast<std::uint8_t>(target), 0, {&arg, 1}),
+  const auto detail = static_cast<std::uint8_t>(target);
+  return value.owner_->make(value.owner_->interner_.make(Operation::Cast, detail, 0, {&arg, 1}),
                             target);
 }
 
@@ -54,8 +99,8 @@ Value select(Value condition, Value a, Value b) {
   BodyBuilder* owner = condition.owner_ != nullptr ? condition.owner_
                        : a.owner_ != nullptr       ? a.owner_
                                                    : b.owner_;
-  if (owner == nullptr) return {};
-  const DataType type = a.constant_ && a.type_ == DataType::Unknown ? b.type_ : a.type_;
+  const DataType type = a.type_ == DataType::Unknown ? b.type_ : a.type_;
+  if (owner == nullptr) return condition.bits_ == Bits{} ? b.as(type) : a.as(type);
   const ExprId args[] = {owner->expr(condition), owner->expr(a, type), owner->expr(b, type)};
   return owner->make(owner->interner_.make(Operation::Select, 0, 0, args), type);
 }
@@ -63,14 +108,26 @@ Value select(Value condition, Value a, Value b) {
 Value make_vector(DataType type, std::initializer_list<Value> lanes) {
   BodyBuilder* owner = nullptr;
   for (const Value& lane : lanes) owner = owner != nullptr ? owner : lane.owner_;
-  if (owner == nullptr) return {};
+  if (owner == nullptr) {
+    Value constant;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const Value lane = (lanes.begin() + i)->as(DataType::U32);
+      if (!lane.is_constant() || lane.type_ != DataType::U32) return {};
+      constant.bits_.lanes[i] = lane.bits_.lanes[0];
+    }
+    constant.kind_ = Value::Kind::Constant;
+    constant.type_ = type;
+    return constant;
+  }
   std::vector<ExprId> args;
   for (const Value& lane : lanes) args.push_back(owner->expr(lane));
-  const Operation op = type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4;
-  return owner->make(owner->interner_.make(op, 0, 0, args), type);
+  return owner->make(owner->interner_.make(vector_form(type), 0, 0, args), type);
 }
 
 Value Value::lane(std::uint32_t index) const {
+  if (kind_ == Kind::Constant && is_vector(type_) && index < info(type_).lanes) {
+    return bits_.lanes[index];
+  }
   if (owner_ == nullptr) return {};
   const ExprId arg = owner_->expr(*this);
   return owner_->make(
@@ -95,26 +152,18 @@ Value Buffer::length() const { return owner_->make(owner_->interner_.length(id_)
 BodyBuilder::BodyBuilder(std::string name) : name_(std::move(name)) {}
 
 ExprId BodyBuilder::expr(Value value, DataType wanted) {
-  if (value.constant_) {
-    DataType type = value.type_ != DataType::Unknown ? value.type_ : wanted;
-    if (type == DataType::Unknown) type = DataType::U32;
-    const unsigned width = info(type).width;
-    const std::uint64_t limit = type == DataType::I32 ? (std::uint64_t{1} << 31) - !value.negative_
-                                : width >= 64         ? ~std::uint64_t{0}
-                                                      : (std::uint64_t{1} << width) - 1;
-    const bool fits = value.magnitude_ <= limit && (!value.negative_ || type == DataType::I32);
-    if (is_vector(type) || !fits) {
-      const std::string number = (value.negative_ ? "-" : "") + std::to_string(value.magnitude_);
-      misuse<message::constant_range>(number, type);
-      return interner_.local({});
+  if (value.kind_ == Value::Kind::Number) {
+    const Value constant = value.as(wanted);
+    if (!constant.is_constant()) {
+      const std::uint64_t magnitude = value.bits_.lanes[0] | std::uint64_t{value.bits_.lanes[1]}
+                                                                 << 32;
+      misuse<message::constant_range>((value.negative_ ? "-" : "") + std::to_string(magnitude),
+                                      value.type_ != DataType::Unknown ? value.type_ : wanted);
     }
-    Bits bits;
-    bits.lanes[0] = static_cast<std::uint32_t>(value.magnitude_);
-    bits.lanes[1] = static_cast<std::uint32_t>(value.magnitude_ >> 32);
-    if (value.negative_) bits.lanes[0] = 0 - bits.lanes[0];
-    if (value.negative_) bits.lanes[1] = 0;
-    return interner_.literal(type, bits);
+    value = constant;
+    if (!value.is_constant()) return interner_.local({});
   }
+  if (value.kind_ == Value::Kind::Constant) return constant(value.type_, value.bits_);
   if (value.owner_ == this) return value.id_;
   if (value.owner_ == nullptr) {
     misuse<message::empty_value>(name_);
@@ -124,8 +173,19 @@ ExprId BodyBuilder::expr(Value value, DataType wanted) {
   return interner_.local({});
 }
 
+// There are no vector literals: a vector constant is made from its lanes.
+ExprId BodyBuilder::constant(DataType type, const Bits& bits) {
+  if (!is_vector(type)) return interner_.literal(type, bits);
+  std::vector<ExprId> lanes;
+  for (std::size_t i = 0; i < info(type).lanes; ++i) {
+    lanes.push_back(interner_.literal(DataType::U32, {{bits.lanes[i]}}));
+  }
+  return interner_.make(vector_form(type), 0, 0, lanes);
+}
+
 Value BodyBuilder::make(ExprId id, DataType type) {
   Value value;
+  value.kind_ = Value::Kind::Expression;
   value.owner_ = this;
   value.id_ = id;
   value.type_ = type;
@@ -152,7 +212,7 @@ std::string BodyBuilder::fresh_name(std::string_view stem) {
 }
 
 Value BodyBuilder::literal(DataType type, const Bits& bits) {
-  return make(interner_.literal(type, bits), type);
+  return make(constant(type, bits), type);
 }
 
 Value BodyBuilder::call(std::string_view id, std::initializer_list<Value> arguments) {
@@ -167,8 +227,7 @@ Value BodyBuilder::call(std::string_view id, std::initializer_list<Value> argume
 
 Value BodyBuilder::let(std::string name, Value value) {
   const ExprId id = expr(value);
-  const DataType type =
-      value.constant_ && value.type_ == DataType::Unknown ? DataType::U32 : value.type_;
+  const DataType type = value.as(DataType::U32).type_;
   const LocalId local = declare(std::move(name));
   body_.stmts.push_back(Let{local, id});
   return local_value(local, type);

@@ -33,14 +33,15 @@ class BodyBuilder;
 class Value {
  public:
   Value() = default;
-  // A C++ number takes the type of what it meets, and u32 where nothing says otherwise.
-  Value(std::integral auto number)
-      : constant_(true),
-        negative_(number < 0),
-        magnitude_(number < 0 ? 0 - static_cast<std::uint64_t>(number)
-                              : static_cast<std::uint64_t>(number)) {
-    if constexpr (std::same_as<decltype(number), bool>) type_ = DataType::Bool;
+  // A C++ number takes the type of what it meets, and u32 where nothing says otherwise. Operations
+  // on constants alone are computed at once, as vyre computes them.
+  Value(std::integral auto number) : kind_(Kind::Number), negative_(number < 0) {
+    const auto wide = static_cast<std::uint64_t>(number);
+    const std::uint64_t magnitude = negative_ ? 0 - wide : wide;
+    bits_.lanes = {static_cast<std::uint32_t>(magnitude),
+                   static_cast<std::uint32_t>(magnitude >> 32)};
   }
+  Value(bool truth) : kind_(Kind::Constant), type_(DataType::Bool) { bits_.lanes[0] = truth; }
 
   DataType type() const { return type_; }
   Value lane(std::uint32_t index) const;
@@ -57,12 +58,22 @@ class Value {
   friend Value select(Value condition, Value a, Value b);
   friend Value make_vector(DataType type, std::initializer_list<Value> lanes);
 
-  BodyBuilder* owner_ = nullptr;
-  ExprId id_;
+  enum class Kind : std::uint8_t {
+    Nothing,
+    Expression,  // id_ of owner_
+    Constant,    // bits_ of type_
+    Number,      // of C++: magnitude in bits_ and sign; type_ where one was asked for
+  };
+  bool is_constant() const { return kind_ == Kind::Constant || kind_ == Kind::Number; }
+  // The number as a constant of a type; Nothing when it has no such value.
+  Value as(DataType type) const;
+
+  Kind kind_ = Kind::Nothing;
   DataType type_ = DataType::Unknown;
-  bool constant_ = false;
   bool negative_ = false;
-  std::uint64_t magnitude_ = 0;
+  ExprId id_;
+  BodyBuilder* owner_ = nullptr;
+  Bits bits_;
 };
 
 // Any operation, and each by its name or operator.
@@ -207,6 +218,7 @@ class BodyBuilder {
 
   // An expression of this builder for a value of any origin; constants become literals of `wanted`.
   ExprId expr(Value value, DataType wanted = DataType::U32);
+  ExprId constant(DataType type, const Bits& bits);
   Value make(ExprId id, DataType type);
   Value local_value(LocalId local, DataType type);
   LocalId declare(std::string name);

@@ -30,13 +30,14 @@ std::uint32_t& find_slot(std::vector<std::uint32_t>& slots, std::size_t entries,
 }
 
 std::uint64_t hash_expr(const Body& body, const Expr& expr) {
-  std::uint64_t hash = mix(static_cast<std::uint64_t>(expr.op) << 8 | expr.detail, expr.imm);
+  std::uint64_t hash =
+      mix(hash_seed() + (static_cast<std::uint64_t>(expr.op) << 8 | expr.detail), expr.imm);
   for (ExprId arg : operands(body, expr)) hash = mix(hash, arg.index);
   return hash;
 }
 
 std::uint64_t hash_bits(const Bits& bits) {
-  std::uint64_t hash = 0;
+  std::uint64_t hash = hash_seed();
   for (std::uint32_t lane : bits.lanes) hash = mix(hash, lane);
   return hash;
 }
