@@ -20,8 +20,8 @@ std::string overall_help() {
   }
   return out +
          "\n"
-         "vyre COMMAND --help shows the options of a command with examples. Every command takes -\n"
-         "for standard input and --json for machine-readable results.\n"
+         "vyre COMMAND --help shows the options of a command with examples. A FILE may be - for\n"
+         "standard input; every command takes --json for machine-readable results.\n"
          "\n"
          "exit status: 0 fine, 1 the input is wrong, 2 usage, 3 the device or environment is\n"
          "\n"

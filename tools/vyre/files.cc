@@ -13,11 +13,15 @@ namespace vyre {
 namespace {
 
 Diagnostic failed_to_read(std::string_view path) {
-  return diagnose<message::unreadable>(path, std::strerror(errno));
+  Diagnostic diagnostic = diagnose<message::unreadable>(std::strerror(errno));
+  diagnostic.file = path;
+  return diagnostic;
 }
 
 Diagnostic failed_to_write(std::string_view path) {
-  return diagnose<message::unwritable>(path, std::strerror(errno));
+  Diagnostic diagnostic = diagnose<message::unwritable>(std::strerror(errno));
+  diagnostic.file = path;
+  return diagnostic;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "tools/vyre/command.h"
@@ -13,9 +15,9 @@ int main(int argc, char** argv) {
   const vyre::Console console{stdin, stdout, stderr, colour, isatty(STDOUT_FILENO) != 0};
   const int status = vyre::run_command(arguments, console);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    vyre::report({{vyre::diagnose<vyre::message::unwritable>("standard output", "write failed")}},
-                 false, console);
-    return vyre::kEnvironment;
+    vyre::Diagnostic failed = vyre::diagnose<vyre::message::unwritable>(std::strerror(errno));
+    failed.file = "<stdout>";
+    return vyre::report({{failed}}, false, console);
   }
   return status;
 }

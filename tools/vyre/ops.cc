@@ -94,9 +94,8 @@ std::string markdown() {
       "vyre/library/ instead. -->\n"
       "# Operations\n"
       "\n"
-      "W is the width of a type in bits. Vectors work lane by lane as u32. No operation traps or "
-      "is\n"
-      "undefined.\n";
+      "W is the width of a type in bits. Vectors work lane by lane as u32. No operation traps\n"
+      "or is undefined.\n";
   const auto cell = [](std::string_view text) {
     std::string escaped;
     for (char c : text) {

@@ -59,18 +59,16 @@ constexpr Verb kVerbs[] = {
      "  vyre decode kernel.vyrew\n",
      "FILE", 1, 1, kOnlyJson, run_decode},
     {"ops", "ops [ID]", "list the operations, or explain one",
-     "Without an operand lists the built-in operations and the standard library. With one it "
-     "shows\n"
-     "what the operation means, its types and its laws.\n"
+     "Without an operand lists the built-in operations and the standard library. With one it\n"
+     "shows what the operation means, its types and its laws.\n"
      "\n"
      "  vyre ops                          all of them\n"
      "  vyre ops rotl                     one built-in function; operators too: vyre ops '>>'\n"
      "  vyre ops primitive.bitwise.xor    one op of the library, with its body\n",
      "ID", 0, 1, kReferenceOptions, run_ops},
     {"explain", "explain [CODE]", "teach what a diagnostic means",
-     "Shows the page of a diagnostic code: what the rule is, why it exists, a program that breaks "
-     "it\n"
-     "and one that keeps it. Without an operand lists all codes.\n"
+     "Shows the page of a diagnostic code: what the rule is, why it exists, a program that breaks\n"
+     "it and one that keeps it. Without an operand lists all codes.\n"
      "\n"
      "  vyre explain V010\n",
      "CODE", 0, 1, kReferenceOptions, run_explain},

@@ -1,0 +1,264 @@
+// The golden cases: each FOLDER/CASE.vyre or CASE.hex has beside it, in CASE.out, what `vyre` says
+// about it. VYRE_UPDATE=1 rewrites the expectations.
+//
+// A first line `// run: ARGUMENTS` says how `vyre` is called, with %s for the file; without it the
+// call is `check %s`. A .hex case is a wire file: bytes in hexadecimal, `#` starts a comment, and a
+// line `seal` puts the right length and digest into the header.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "tests/support/command.h"
+#include "tools/vyre/command.h"
+#include "vyre/base/text.h"
+#include "vyre/vyre.h"
+#include "vyre/wire/format.h"
+
+namespace vyre {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = VYRE_ROOT "/tests/golden";
+
+std::vector<fs::path> files_with(std::initializer_list<std::string_view> extensions) {
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(kFolder)) {
+    const std::string extension = entry.path().extension();
+    if (std::ranges::find(extensions, extension) != extensions.end()) found.push_back(entry);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+fs::path expectation_of(fs::path file) { return file.replace_extension(".out"); }
+
+std::string bytes_of_hex(const std::string& text) {
+  std::string bytes;
+  bool sealed = false;
+  for (std::string_view line : split(text, '\n')) {
+    line = line.substr(0, line.find('#'));
+    for (std::string_view word : split(line, ' ')) {
+      if (word.empty()) continue;
+      unsigned char byte = 0;
+      const auto [end, error] = std::from_chars(word.begin(), word.end(), byte, 16);
+      if (word == "seal") {
+        sealed = true;
+      } else if (error == std::errc() && end == word.end()) {
+        bytes += static_cast<char>(byte);
+      } else {
+        ADD_FAILURE() << "not a byte: " << word;
+      }
+    }
+  }
+  if (!sealed) return bytes;
+  const std::uint64_t digest = wire_checksum(std::string_view(bytes).substr(kWireHeaderBytes));
+  store_word(bytes.data() + 16, static_cast<std::uint32_t>(bytes.size()));
+  store_word(bytes.data() + 20, 0);
+  store_word(bytes.data() + 24, static_cast<std::uint32_t>(digest));
+  store_word(bytes.data() + 28, static_cast<std::uint32_t>(digest >> 32));
+  return bytes;
+}
+
+std::vector<std::string> arguments_of(std::string_view text, const std::string& path) {
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  constexpr std::string_view kDirective = "// run: ";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  std::string_view line = "check %s";
+  if (text.starts_with(kDirective)) {
+    line = text.substr(kDirective.size(), text.find_first_of("\r\n") - kDirective.size());
+  }
+  std::vector<std::string> arguments;
+  for (std::string_view word : split(line, ' ')) {
+    arguments.emplace_back(word == "%s" ? path : std::string(word));
+  }
+  return arguments;
+}
+
+CommandResult run(const std::vector<std::string>& arguments) {
+  return run_vyre(std::vector<std::string_view>(arguments.begin(), arguments.end()));
+}
+
+// The contents of a .out file. The path of the case appears in it without its folders.
+std::string describe(const CommandResult& result, const std::string& path) {
+  std::string text = "exit " + std::to_string(result.status) + "\n";
+  for (const auto& [title, part] : {std::pair("stdout", &result.out), {"stderr", &result.err}}) {
+    if (part->empty()) continue;
+    text += std::string("--- ") + title + "\n" + *part;
+    if (!part->ends_with('\n')) text += "\n--- (without a new line at its end)\n";
+  }
+  const std::string name = fs::path(path).filename();
+  for (std::size_t at = text.find(path); at != text.npos; at = text.find(path, at)) {
+    text.replace(at, path.size(), name);
+  }
+  return text;
+}
+
+struct Shown {
+  std::string code;
+  std::string problem;
+  std::string fix;
+};
+
+// The diagnostics in the text of an expectation.
+std::vector<Shown> diagnostics_in(std::string_view text) {
+  std::vector<Shown> found;
+  for (std::string_view line : split(text, '\n')) {
+    constexpr std::string_view kMark = "error[";
+    constexpr std::string_view kFix = "fix: ";
+    const std::size_t at = line.find(kMark);
+    if (line.starts_with(kFix) && !found.empty()) {
+      found.back().fix = line.substr(kFix.size());
+    } else if (at != line.npos && line.substr(at).find("]: ") != line.npos) {
+      found.push_back({std::string(line.substr(at + kMark.size(), 4)),
+                       std::string(line.substr(line.find("]: ", at) + 3)), ""});
+    }
+  }
+  return found;
+}
+
+// Formatting again changes nothing, and the formatted text is the same program.
+void check_formatted(const std::string& original, const std::string& formatted) {
+  const Result<std::string> again = format({"formatted.vyre", formatted});
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, formatted);
+  const Result<Module> before = parse(original);
+  const Result<Module> after = parse(formatted);
+  ASSERT_EQ(before.ok(), after.ok());
+  if (before.ok()) EXPECT_EQ(digest(*before), digest(*after));
+}
+
+class Golden : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Golden, Case) {
+  const fs::path& file = GetParam();
+  const std::string text = read_file(file);
+  std::string path = file;
+  const bool is_wire = file.extension() == ".hex";
+  std::string folder = testing::TempDir() + "vyre.XXXXXX";
+  if (is_wire) {
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    path = folder + "/" + file.stem().string() + ".vyrew";
+    ASSERT_TRUE(write_file(path, bytes_of_hex(text)).ok());
+  }
+  const std::vector<std::string> arguments = arguments_of(is_wire ? "" : text, path);
+  const CommandResult result = run(arguments);
+  if (is_wire) fs::remove_all(folder);
+  if (arguments == std::vector<std::string>{"fmt", path} && result.status == kFine) {
+    check_formatted(text, result.out);
+  }
+
+  const std::string actual = describe(result, path);
+  const std::string expectation = expectation_of(file);
+  if (updating()) {
+    ASSERT_TRUE(write_file(expectation, actual).ok());
+  } else {
+    ASSERT_TRUE(fs::exists(expectation)) << "run with VYRE_UPDATE=1 to write it, and read it";
+    EXPECT_EQ(actual, read_file(expectation));
+  }
+
+  // A case named after a code shows that one and no other.
+  if (file.parent_path().filename() != "codes") return;
+  const std::vector<Shown> shown = diagnostics_in(actual);
+  EXPECT_FALSE(shown.empty());
+  for (const Shown& diagnostic : shown) EXPECT_EQ(diagnostic.code, file.stem().string().substr(0, 4));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(files_with({".vyre", ".hex"})),
+                         [](const testing::TestParamInfo<fs::path>& file) {
+                           std::string name = file.param.parent_path().filename().string() + "_" +
+                                              file.param.stem().string();
+                           if (file.param.extension() == ".hex") name += "_wire";
+                           return name;
+                         });
+
+TEST(GoldenFiles, EveryExpectationHasACase) {
+  for (const fs::path& expectation : files_with({".out"})) {
+    fs::path file = expectation;
+    EXPECT_TRUE(fs::exists(file.replace_extension(".vyre")) ||
+                fs::exists(file.replace_extension(".hex")))
+        << expectation;
+  }
+}
+
+// --- Every message has a case -------------------------------------------------------------------
+
+struct Message {
+  std::string_view code;
+  std::string_view name;
+  std::string_view problem;
+  std::string_view fix;
+};
+
+constexpr Message kMessages[] = {
+#define MESSAGE(code, name, problem, fix) {#code, #name, problem, fix},
+#include "vyre/base/diagnostics.def"
+};
+
+// Messages that a file of a reasonable size cannot provoke, or no file at all.
+constexpr std::string_view kLimit = "a limit: tests/unit/limits_test.cc makes the input";
+constexpr std::string_view kBuilder = "only the C++ builder can: tests/unit/builder_test.cc";
+
+const std::map<std::string_view, std::string_view> kWithoutCase = {
+    {"broken_signature", "needs a registry with a broken op, which the registry refuses"},
+    {"statement_depth", kLimit},
+    {"too_many_statements", kLimit},
+    {"expression_depth", kLimit},
+    {"too_many_expressions", kLimit},
+    {"too_many_buffers", kLimit},
+    {"long_name", kLimit},
+    {"source_too_large", kLimit},
+    {"long_token", kLimit},
+    {"nesting", kLimit},
+    {"too_large", kLimit},
+    {"constant_range", kBuilder},
+    {"foreign_value", kBuilder},
+    {"unclosed_block", kBuilder},
+    {"nothing_to_close", kBuilder},
+    {"assigned_expression", kBuilder},
+    {"late_parameter", kBuilder},
+    {"too_many_axes", kBuilder},
+    {"bad_description", kBuilder},
+    {"empty_value", kBuilder},
+};
+
+// Whether a text is a template with something in place of {0}, {1}, …
+bool fits(std::string_view text, std::string_view pattern) {
+  if (pattern.empty()) return text.empty();
+  if (pattern.size() >= 3 && pattern[0] == '{' && is_digit(pattern[1]) && pattern[2] == '}') {
+    for (std::size_t skip = 0; skip <= text.size(); ++skip) {
+      if (fits(text.substr(skip), pattern.substr(3))) return true;
+    }
+    return false;
+  }
+  return !text.empty() && text[0] == pattern[0] && fits(text.substr(1), pattern.substr(1));
+}
+
+TEST(GoldenFiles, EveryMessageOfProgramsHasACase) {
+  if (updating()) GTEST_SKIP() << "the expectations are being rewritten";
+  std::vector<Shown> shown;
+  for (const fs::path& file : files_with({".out"})) {
+    if (file.parent_path().filename() != "codes") continue;
+    for (Shown& diagnostic : diagnostics_in(read_file(file))) shown.push_back(diagnostic);
+  }
+  std::set<std::string_view> names;
+  for (const Message& message : kMessages) {
+    names.insert(message.name);
+    if (message.code[0] == 'U' || message.code[0] == 'I') continue;
+    const bool has_case = std::ranges::any_of(shown, [&](const Shown& diagnostic) {
+      return diagnostic.code == message.code && fits(diagnostic.problem, message.problem) &&
+             fits(diagnostic.fix, message.fix);
+    });
+    EXPECT_NE(has_case, kWithoutCase.contains(message.name))
+        << message.code << " " << message.name << (has_case ? " has a case now" : " has no case");
+  }
+  for (const auto& [name, reason] : kWithoutCase) EXPECT_TRUE(names.contains(name)) << name;
+}
+
+}  // namespace
+}  // namespace vyre

@@ -1,0 +1,72 @@
+#include "tests/support/command.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "tools/vyre/command.h"
+
+namespace vyre {
+namespace {
+
+// A FILE that collects what is written to it.
+class Collector {
+ public:
+  Collector() : file_(open_memstream(&text_, &size_)) {}
+  ~Collector() {
+    std::fclose(file_);
+    std::free(text_);
+  }
+  Collector(const Collector&) = delete;
+  Collector& operator=(const Collector&) = delete;
+
+  std::FILE* file() const { return file_; }
+  std::string text() const {
+    std::fflush(file_);
+    return {text_, size_};
+  }
+
+ private:
+  char* text_ = nullptr;
+  std::size_t size_ = 0;
+  std::FILE* file_;
+};
+
+}  // namespace
+
+CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input) {
+  std::string text(input);
+  // fmemopen() does not take empty buffers.
+  std::FILE* in = text.empty() ? std::fopen("/dev/null", "rb")
+                               : fmemopen(text.data(), text.size(), "rb");
+  const Collector out, err;
+  const int status = run_command(arguments, {in, out.file(), err.file()});
+  std::fclose(in);
+  return {status, out.text(), err.text()};
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << "cannot read " << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool updating() {
+  const char* value = std::getenv("VYRE_UPDATE");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace vyre

@@ -1,0 +1,28 @@
+// Runs `vyre` inside the test's own process, and reads files of the source tree.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vyre {
+
+struct CommandResult {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+// The arguments are those behind `vyre`; `input` is what it finds on standard input.
+CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input = {});
+
+std::string read_file(const std::string& path);
+
+// Whether expectations and generated documents are rewritten instead of compared.
+bool updating();
+
+// The parts of a text between occurrences of a separator.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+}  // namespace vyre

@@ -1,0 +1,604 @@
+// The builder makes the same programs as the text, and reports misuse instead of crashing.
+#include "vyre/build/builder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "vyre/text/parse.h"
+#include "vyre/text/print.h"
+#include "vyre/validate/validate.h"
+#include "vyre/wire/wire.h"
+
+namespace vyre {
+namespace {
+
+std::string messages(const std::vector<Diagnostic>& diagnostics) {
+  std::string all;
+  for (const Diagnostic& diagnostic : diagnostics) all += render(diagnostic);
+  return all;
+}
+
+template <class Item>
+void expect_same(const Result<Item>& built, std::string_view text) {
+  ASSERT_TRUE(built.ok()) << messages(built.diagnostics());
+  const Result<Module> parsed = parse(text);
+  ASSERT_TRUE(parsed.ok()) << messages(parsed.diagnostics());
+  const Module module{{*built}};
+  EXPECT_EQ(module, *parsed) << print(*built);
+  EXPECT_EQ(print(*built), print(*parsed));
+  EXPECT_EQ(digest(module), digest(*parsed));
+  EXPECT_EQ(*decode(*encode(module)), *parsed);
+}
+
+// --- The same programs ---------------------------------------------------------------------------
+
+TEST(Builder, MakesTheExampleOfItsHeader) {
+  Builder b("xor", {64});
+  auto lhs = b.read<u32>("lhs"), rhs = b.read<u32>("rhs");
+  auto out = b.read_write<u32>("out");
+  auto i = b.invocation_id(0);
+  b.if_(i < out.length(), [&] { out[i] = lhs[i] ^ rhs[i]; });
+  const Result<Program> program = b.finish();
+  expect_same(program, R"(program xor workgroup(64) {
+    read lhs: u32[] @0
+    read rhs: u32[] @1
+    read_write out: u32[] @2
+    if invocation_id.x < len(out) { out[invocation_id.x] = lhs[invocation_id.x] ^ rhs[invocation_id.x] }
+  })");
+  EXPECT_TRUE(validate(*program).empty());
+}
+
+TEST(Builder, DeclaresEveryKindOfBuffer) {
+  Builder b("p", {8, 4, 2});
+  b.read<vec2u32>("a");
+  b.read_write<vec4u32>("c", 3);
+  b.uniform<i32>("d", 16);
+  b.workgroup<boolean>("e", 64);
+  b.read<bytes>("f");
+  b.read_write<u128>("g");
+  b.add_buffer("h", BufferAccess::ReadOnly, DataType::U64, 0);
+  expect_same(b.finish(), R"(program p workgroup(8, 4, 2) {
+    read a: vec2u32[] @0
+    read_write c: vec4u32[3] @1
+    uniform d: i32[16] @2
+    workgroup e: bool[64]
+    read f: bytes @3
+    read_write g: u128[] @4
+    read h: u64[] @5
+  })");
+}
+
+TEST(Builder, HasEveryOperator) {
+  Builder b("p", {1});
+  const Value a = b.let("a", b.invocation_id(0));
+  const Value c = b.let("c", b.invocation_id(1));
+  b.let(-a);
+  b.let(~a);
+  b.let(!a);
+  b.let(a + c);
+  b.let(a - c);
+  b.let(a * c);
+  b.let(a / c);
+  b.let(a % c);
+  b.let(a & c);
+  b.let(a | c);
+  b.let(a ^ c);
+  b.let(a << c);
+  b.let(a >> c);
+  b.let(a == c);
+  b.let(a != c);
+  b.let(a < c);
+  b.let(a > c);
+  b.let(a <= c);
+  b.let(a >= c);
+  b.let(a && c);
+  b.let(a || c);
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    let a = invocation_id.x  let c = invocation_id.y
+    let v0 = -a  let v1 = ~a  let v2 = !a
+    let v3 = a + c  let v4 = a - c  let v5 = a * c  let v6 = a / c  let v7 = a % c
+    let v8 = a & c  let v9 = a | c  let v10 = a ^ c  let v11 = a << c  let v12 = a >> c
+    let v13 = a == c  let v14 = a != c  let v15 = a < c  let v16 = a > c
+    let v17 = a <= c  let v18 = a >= c  let v19 = a && c  let v20 = a || c
+  })");
+}
+
+// Functions are declared from the table; this calls each of them by its name.
+TEST(Builder, HasEveryFunction) {
+  Builder b("p", {1});
+  const Value a = b.let("a", b.local_id(2));
+  std::string text = "program p workgroup(1) {\n  let a = local_id.z\n";
+#define UNARY_FN(name, function, tag, types, signature, laws, meaning) \
+  b.let(#function, function(a));                                       \
+  text += "  let " #function " = " #function "(a)\n";
+#define BINARY_FN(name, function, tag, types, signature, laws, meaning) \
+  b.let(#function, function(a, 3));                                     \
+  text += "  let " #function " = " #function "(a, 3)\n";
+#include "vyre/ir/ops.def"
+  expect_same(b.finish(), text + "}");
+}
+
+TEST(Builder, AppliesAnyOperation) {
+  for (const OperationInfo& row : all_operations()) {
+    if (is_form(row.op)) continue;
+    for (const TypeInfo& type : all_types()) {
+      if (!contains(row.types, type.type)) continue;
+      Builder b("p", {1});
+      const Buffer data = b.add_buffer("data", BufferAccess::ReadOnly, type.type, 0);
+      const Buffer more =
+          b.add_buffer("more", BufferAccess::ReadOnly, second_operand(row.op, type.type), 0);
+      const Value x = data[0];
+      const Value y = more[1];
+      const Value result = row.arity == 1 ? apply(row.op, x) : apply(row.op, x, y);
+      EXPECT_EQ(result.type(), result_of(row.op, type.type)) << row.name;
+      const Buffer out = b.add_buffer("out", BufferAccess::ReadWrite, result.type(), 0);
+      out[2] = result;
+      const Result<Program> program = b.finish();
+      ASSERT_TRUE(program.ok()) << row.name << " on " << type.text << "\n"
+                                << messages(program.diagnostics());
+      EXPECT_EQ(Module{{*program}}, *parse(print(*program)));
+    }
+  }
+}
+
+TEST(Builder, CastsSelectsAndMakesVectors) {
+  Builder b("p", {1});
+  const Value a = b.let("a", b.workgroup_id(0));
+  b.let(i32(a));
+  b.let(u64(a));
+  b.let(u128(a));
+  b.let(boolean(a));
+  b.let(u32(a));
+  const Value pair = b.let("pair", vec2u32(a, 1));
+  const Value quad = b.let("quad", vec4u32(a, 2, 3, 4));
+  b.let(pair.x() + pair.y());
+  b.let(quad.x() + quad.y() + quad.z() + quad.w() + quad.lane(3));
+  b.let(select(a, pair, pair));
+  b.let(select(a == 0, a, 7));
+  b.let(select(boolean(a), 7, a));
+  b.let(cast(DataType::U64, pair));
+  b.let(vec4u32(a));
+  b.let(b.literal(DataType::U128, {{1, 2, 3, 4}}));
+  b.let(make_vector(DataType::Vec2U32, {a, a}));
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    let a = workgroup_id.x
+    let v0 = i32(a)  let v1 = u64(a)  let v2 = u128(a)  let v3 = bool(a)  let v4 = u32(a)
+    let pair = vec2u32(a, 1)
+    let quad = vec4u32(a, 2, 3, 4)
+    let v5 = pair.x + pair.y
+    let v6 = quad.x + quad.y + quad.z + quad.w + quad.w
+    let v7 = select(a, pair, pair)
+    let v8 = select(a == 0, a, 7)
+    let v9 = select(bool(a), 7, a)
+    let v10 = u64(pair)
+    let v11 = vec4u32(a)
+    let v12 = 0x00000004_00000003_00000002_00000001u128
+    let v13 = vec2u32(a, a)
+  })");
+}
+
+TEST(Builder, NumbersTakeTheTypeOfWhatTheyMeet) {
+  Builder b("p", {1});
+  const Buffer wide = b.read_write<u64>("wide");
+  const Buffer sign = b.read_write<i32>("sign");
+  const Buffer flag = b.read_write<boolean>("flag");
+  const Buffer huge = b.read_write<u128>("huge");
+  wide[0] = 0xffff'ffff'ffff'ffffu;
+  wide[1] = 1 + wide[0];
+  wide[2] = wide[0] << 3;
+  sign[0] = -2147483647 - 1;
+  sign[1] = sign[0] * -1;
+  sign[2] = i32(5) - sign[0];
+  flag[0] = true;
+  flag[1] = flag[0] ^ false;
+  huge[0] = huge[0] + 1;
+  huge[1] = u128(9);
+  b.let("n", 7);
+  b.let("m", u64(7));
+  b.let("t", true);
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    read_write wide: u64[] @0
+    read_write sign: i32[] @1
+    read_write flag: bool[] @2
+    read_write huge: u128[] @3
+    wide[0] = 0xffffffffffffffffu64
+    wide[1] = 1u64 + wide[0]
+    wide[2] = wide[0] << 3
+    sign[0] = -2147483648i32
+    sign[1] = sign[0] * -1i32
+    sign[2] = 5i32 - sign[0]
+    flag[0] = true
+    flag[1] = flag[0] ^ false
+    huge[0] = huge[0] + 1u128
+    huge[1] = 9u128
+    let n = 7  let m = 7u64  let t = true
+  })");
+}
+
+TEST(Builder, NestsAndLeavesBlocks) {
+  constexpr std::string_view kText = R"(program p workgroup(1) {
+    read_write out: u32[] @0
+    let sum = 0
+    if invocation_id.x == 0 { sum = 1 } else if invocation_id.x == 1 { sum = 2 } else { return }
+    for k in 0..4 {
+      if k > sum { break }
+      out[k] = sum
+    }
+    { out[0] = 9 }
+    barrier
+  })";
+  const auto without_return = [&](auto make) {
+    Builder b("p", {1});
+    const Buffer out = b.read_write<u32>("out");
+    make(b, out);
+    expect_same(b.finish(), std::string(kText).replace(kText.find("return"), 6, "sum = 3"));
+  };
+  without_return([](Builder& b, const Buffer& out) {
+    const Value i = b.invocation_id(0);
+    const Value sum = b.let("sum", 0);
+    b.if_(
+        i == 0, [&] { b.assign(sum, 1); },
+        [&] { b.if_(i == 1, [&] { b.assign(sum, 2); }, [&] { b.assign(sum, 3); }); });
+    b.for_("k", 0, 4, [&](Value k) {
+      b.if_(k > sum, [&] { b.break_(); });
+      out[k] = sum;
+    });
+    b.block([&] { out[0] = 9; });
+    b.barrier();
+  });
+  without_return([](Builder& b, const Buffer& out) {
+    const Value i = b.invocation_id(0);
+    const Value sum = b.let("sum", 0);
+    b.begin_if(i == 0);
+    b.assign(sum, 1);
+    b.begin_else();
+    b.begin_if(i == 1);
+    b.assign(sum, 2);
+    b.begin_else();
+    b.assign(sum, 3);
+    b.end();
+    b.end();
+    const Value k = b.begin_for("k", 0, 4);
+    b.begin_if(k > sum);
+    b.break_();
+    b.end();
+    out[k] = sum;
+    b.end();
+    b.begin_block();
+    out[0] = 9;
+    b.end();
+    b.barrier();
+  });
+}
+
+TEST(Builder, Returns) {
+  Builder b("p", {1});
+  b.if_(b.invocation_id(0), [&] { b.return_(); });
+  expect_same(b.finish(), "program p workgroup(1) { if invocation_id.x { return } }");
+}
+
+TEST(Builder, HasEveryAtomic) {
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u32>("out");
+  const Value i = b.invocation_id(0);
+  b.atomic_add(out[i], 1);
+  b.atomic_and(out[i], 2);
+  b.atomic_or(out[i], 3);
+  b.atomic_xor(out[i], 4);
+  b.atomic_min(out[i], 5);
+  b.atomic_max(out[i], 6);
+  b.atomic_exchange(out[i], 7);
+  const Value old = b.atomic_compare_exchange(out[i], 8, 9);
+  EXPECT_EQ(old.type(), DataType::U32);
+  out[1] = old;
+  b.assign(b.atomic(AtomicOp::Add, out[2], 10), 11);
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    read_write out: u32[] @0
+    atomic_add(out[invocation_id.x], 1)
+    atomic_and(out[invocation_id.x], 2)
+    atomic_or(out[invocation_id.x], 3)
+    atomic_xor(out[invocation_id.x], 4)
+    atomic_min(out[invocation_id.x], 5)
+    atomic_max(out[invocation_id.x], 6)
+    atomic_exchange(out[invocation_id.x], 7)
+    let old7 = atomic_compare_exchange(out[invocation_id.x], 8, 9)
+    out[1] = old7
+    let old8 = atomic_add(out[2], 10)
+    old8 = 11
+  })");
+}
+
+TEST(Builder, LoadsStoresAndCopiesElements) {
+  Builder b("p", {1});
+  const Buffer data = b.read<bytes>("data");
+  const Buffer out = b.read_write<u32>("out");
+  out[0] = data[1];
+  out[1] = out[2];
+  out[3] = u32(out[4]) + 1;
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    read data: bytes @0
+    read_write out: u32[] @1
+    out[0] = data[1]
+    out[1] = out[2]
+    out[3] = u32(out[4]) + 1
+  })");
+}
+
+TEST(Builder, CallsOps) {
+  Builder b("p", {1});
+  const Value x = b.call("primitive.bitwise.xor", {b.invocation_id(0), 5});
+  EXPECT_EQ(x.type(), DataType::U32);
+  b.let(x + 1);
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    let v0 = primitive.bitwise.xor(invocation_id.x, 5) + 1
+  })");
+}
+
+TEST(OpBuilder, MakesOpsWithLaws) {
+  OpBuilder b("example.avg_floor", DataType::U32);
+  const Value x = b.parameter<u32>("a");
+  const Value y = b.add_parameter("b", DataType::U32);
+  b.describe("floor((a + b) / 2) without overflow");
+  b.law(LawKind::Commutative);
+  b.law(LawKind::Bounded, {TypedBits{DataType::U32, {{0}}}, TypedBits{DataType::U32, {{9}}}});
+  b.return_((x & y) + ((x ^ y) >> 1));
+  const Result<Op> op = b.finish();
+  expect_same(op, R"(op example.avg_floor(a: u32, b: u32) -> u32 {
+    "floor((a + b) / 2) without overflow"
+    law commutative
+    law bounded(0, 9)
+    return (a & b) + ((a ^ b) >> 1)
+  })");
+
+  Registry registry;
+  ASSERT_TRUE(registry.add(*op).ok());
+  Builder program("p", {1});
+  program.let(program.call("example.avg_floor", {1, 2}));
+  EXPECT_TRUE(program.finish(registry).ok());
+  EXPECT_FALSE(program.finish().ok());
+}
+
+TEST(Builder, FinishesTwice) {
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u32>("out");
+  b.atomic_add(out[0], 1);
+  out[1] = b.let(b.invocation_id(0)) + 1;
+  const Result<Program> first = b.finish();
+  const Result<Program> second = b.finish();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(*first, *second);
+  out[2] = 5;
+  const Result<Program> longer = b.finish();
+  ASSERT_TRUE(longer.ok());
+  EXPECT_EQ(longer->body.stmts.size(), first->body.stmts.size() + 1);
+}
+
+// C++ may evaluate the operands of an operator in either order, and a builder makes expressions
+// that nobody uses.
+TEST(Builder, OrderOfConstructionDoesNotMatter) {
+  const auto make = [](bool right_first, bool clutter) {
+    Builder b("p", {1});
+    const Buffer data = b.read<u64>("data");
+    const Buffer out = b.read_write<u64>("out");
+    Value left, right;
+    if (clutter) b.call("no.such.op", {b.literal(DataType::U128, {{9, 9}})});
+    for (bool now : {right_first, !right_first}) {
+      if (now) right = data[b.invocation_id(1)] * b.literal(DataType::U64, {{1, 2}});
+      if (clutter) (void)(b.invocation_id(2) + 77);
+      if (!now) left = data[b.invocation_id(0)] / b.literal(DataType::U64, {{3, 4}});
+    }
+    out[0] = left + right;
+    const Result<Program> program = b.finish();
+    EXPECT_TRUE(program.ok()) << messages(program.diagnostics());
+    return *program;
+  };
+  EXPECT_EQ(make(false, false), make(true, false));
+  EXPECT_EQ(make(false, false), make(false, true));
+  EXPECT_EQ(digest(make(false, false)), digest(make(true, true)));
+}
+
+// --- Misuse --------------------------------------------------------------------------------------
+
+template <class Finished>
+std::vector<std::string> codes(const Finished& finished) {
+  std::vector<std::string> found;
+  for (const Diagnostic& diagnostic : finished.diagnostics()) {
+    EXPECT_FALSE(diagnostic.problem.empty());
+    EXPECT_FALSE(diagnostic.fix.empty());
+    EXPECT_FALSE(diagnostic.path.empty()) << diagnostic.problem;
+    EXPECT_EQ(diagnostic.message(), "vyre IR validation: " + diagnostic.problem +
+                                        ". Fix: " + diagnostic.fix +
+                                        (diagnostic.fix.ends_with('?') ? "" : "."));
+    found.emplace_back(name(diagnostic.code));
+  }
+  return found;
+}
+
+using Codes = std::vector<std::string>;
+
+// A program with one buffer of each scalar kind, after `use` was done to it.
+struct Bench {
+  Builder b{"p", {64}};
+  Buffer in = b.read<u32>("in");
+  Buffer out = b.read_write<u32>("out");
+  Buffer wide = b.read_write<u64>("wide");
+  Value i = b.invocation_id(0);
+};
+
+Codes misused(auto use) {
+  Bench bench;
+  use(bench);
+  return codes(bench.b.finish());
+}
+
+TEST(BuilderMisuse, WrongTypes) {
+  EXPECT_EQ(misused([](Bench& t) { t.out[t.i] = t.wide[0]; }), Codes{"V028"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[t.wide[0]] = 1; }), Codes{"V027"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i + t.wide[0]; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = !t.wide[0]; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.in[0] << t.wide[0]; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i.z(); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(t.wide[0], 1).x(); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(t.i, t.i, t.wide[0]); }), Codes{"V029"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(t.wide[0], t.i, 1); }), Codes{"V030"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.if_(t.wide[0], [] {}); }), Codes{"V030"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, t.wide[0], [](Value) {}); }), Codes{"V015"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.assign(t.b.let("x", 1), t.wide[0]); }), Codes{"V031"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(boolean(vec2u32(t.i, 1))); }), Codes{"V012"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(cast(DataType::Bytes, t.i)); }), Codes{"V023"});
+  EXPECT_EQ(misused([](Bench& t) { t.in[0] = 1; }), Codes{"V006"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_add(t.in[0], 1); }), Codes{"V009"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_add(t.wide[0], 1); }), Codes{"V014"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_add(t.out[0], t.wide[0]); }), Codes{"V028"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.call("no.such.op", {1})); }), Codes{"V016"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.call("primitive.bitwise.or", {t.i})); }),
+            Codes{"V021"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.call("primitive.bitwise.or", {t.i, t.wide[0]})); }),
+            Codes{"V022"});
+}
+
+TEST(BuilderMisuse, Structure) {
+  EXPECT_EQ(misused([](Bench& t) { t.b.break_(); }), Codes{"V034"});
+  EXPECT_EQ(misused([](Bench& t) { (t.b.return_(), t.b.barrier()); }), Codes{"V033"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.if_(t.i, [&] { t.b.barrier(); }); }), Codes{"V010"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, 2, [&](Value k) { t.b.assign(k, 1); }); }),
+            Codes{"V011"});
+  EXPECT_EQ(misused([](Bench& t) {
+              Value inner;
+              t.b.block([&] { inner = t.b.let("x", 1); });
+              t.out[0] = inner;
+              t.b.assign(inner, 2);
+            }),
+            (Codes{"V024", "V025"}));
+  EXPECT_EQ(misused([](Bench& t) { (t.b.let("x", 1), t.b.let("x", 2)); }), Codes{"V008"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let("out", 1); }), Codes{"V008"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.read<u32>("out"); }), Codes{"V001"});
+}
+
+TEST(BuilderMisuse, ForeignAndEmptyValues) {
+  Builder other("other", {1});
+  const Buffer there = other.read_write<u32>("there");
+  const Value foreign = other.let("x", 1);
+  EXPECT_EQ(misused([&](Bench& t) { t.out[0] = foreign; }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.out[foreign] = 1; }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.out[0] = t.i + foreign; }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.out[0] = there[0]; }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.atomic_add(there[0], 1); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.assign(foreign, 1); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.if_(foreign, [] {}); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.let(t.b.call("primitive.bitwise.or", {foreign, 1})); }),
+            Codes{"V043"});
+
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = Value(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i * Value(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = Value() * Value(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = -Value(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = u32(Value()); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = Value().x(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(Value(), t.i, t.i); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(Value()); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.assign(Value(), 1); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_compare_exchange(t.out[0], Value(), 1); }),
+            Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", Value(), 1, [](Value) {}); }), Codes{"V043"});
+}
+
+// A message that shows an expression with a part that could not be made.
+TEST(BuilderMisuse, BrokenPartsCanBeShown) {
+  EXPECT_EQ(misused([](Bench& t) { t.out[vec2u32(t.i, Value())] = 1; }), (Codes{"V043", "V027"}));
+  EXPECT_EQ(misused([](Bench& t) { t.b.if_(vec2u32(t.i, -1), [] {}); }), (Codes{"V026", "V030"}));
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.wide[t.b.invocation_id(3)]; }),
+            (Codes{"V007", "V028"}));
+}
+
+TEST(BuilderMisuse, Blocks) {
+  EXPECT_EQ(misused([](Bench& t) { t.b.begin_if(t.i); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.begin_for("k", 0, 1)); }),
+            Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.end(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.end(), t.b.end()); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.begin_else(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.begin_else(), t.b.end()); }),
+            Codes{"V043"});
+  EXPECT_EQ(
+      misused([](Bench& t) { (t.b.begin_if(t.i), t.b.begin_else(), t.b.begin_else(), t.b.end()); }),
+      Codes{"V043"});
+  Bench bench;
+  Codes inside;
+  bench.b.if_(bench.i, [&] { inside = codes(bench.b.finish()); }, [] {});
+  EXPECT_EQ(inside, Codes{"V043"});
+  EXPECT_TRUE(bench.b.finish().ok());
+}
+
+TEST(BuilderMisuse, Constants) {
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = -1; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = 0x1'0000'0000; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i + 0x1'0000'0000; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(i32(0x8000'0000)); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(i32(-0x8000'0001)); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(boolean(2)); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.wide[0] = -1; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(vec2u32(7)); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = true; }), Codes{"V028"});
+  Bench bench;
+  bench.out[0] = -1;
+  const Result<Program> program = bench.b.finish();
+  ASSERT_FALSE(program.ok());
+  EXPECT_EQ(program.diagnostics()[0].problem, "-1 is not a value of u32");
+}
+
+TEST(BuilderMisuse, NamesAxesAndLocals) {
+  EXPECT_EQ(misused([](Bench& t) { t.b.assign(t.i + 1, 2); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.assign(t.i, 2); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.assign(3, 2); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.invocation_id(3)); }), Codes{"V007"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.workgroup_id(4)); }), Codes{"V007"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.local_id(0xffffffff)); }), Codes{"V007"});
+  for (const char* name : {"", "1x", "a b", "a.b", "ä", "let", "u32", "a\n"}) {
+    EXPECT_EQ(misused([&](Bench& t) { t.b.let(name, 1); }), Codes{"V040"}) << name;
+    EXPECT_EQ(misused([&](Bench& t) { t.b.for_(name, 0, 1, [](Value) {}); }), Codes{"V040"});
+    EXPECT_EQ(misused([&](Bench& t) { t.b.read<u32>(name); }), Codes{"V040"}) << name;
+    EXPECT_EQ(codes(Builder(name, {1}).finish()),
+              name[0] == '\0' ? codes(Builder(name, {1}).finish()) : Codes{"V040"});
+  }
+  EXPECT_FALSE(Builder("", {1}).finish().ok());
+  EXPECT_EQ(codes(Builder("p", {1, 1, 1, 1}).finish()), Codes{"V043"});
+  EXPECT_EQ(codes(Builder("p", {1, 0}).finish()), Codes{"V003"});
+}
+
+TEST(BuilderMisuse, Ops) {
+  const auto finished = [](std::string id, auto make) {
+    OpBuilder b(std::move(id), DataType::U32);
+    make(b);
+    return codes(b.finish());
+  };
+  const auto give_one = [](OpBuilder& b) { b.return_(1); };
+  EXPECT_EQ(finished("my.op", give_one), Codes());
+  for (const char* id : {"op", "My.op", "my.", ".op", "my..op", "my.1", "my op.x"}) {
+    EXPECT_EQ(finished(id, give_one), Codes{"V040"}) << id;
+  }
+  EXPECT_EQ(finished("my.op", [](OpBuilder&) {}), Codes{"V035"});
+  EXPECT_EQ(finished("my.op", [](OpBuilder& b) { b.return_(b.parameter<u64>("a")); }),
+            Codes{"V035"});
+  EXPECT_EQ(finished("my.op", [](OpBuilder& b) { b.return_(-5); }), Codes{"V026"});
+  EXPECT_EQ(finished("my.op",
+                     [](OpBuilder& b) {
+                       b.let("x", 1);
+                       b.return_(b.parameter<u32>("a"));
+                     }),
+            Codes{"V043"});
+  EXPECT_EQ(finished("my.op", [](OpBuilder& b) { b.return_(b.call("my.op", {})); }), Codes{"V017"});
+  EXPECT_EQ(finished("my.op",
+                     [](OpBuilder& b) {
+                       b.law(LawKind::Commutative);
+                       b.return_(1);
+                     }),
+            Codes{"V041"});
+  OpBuilder bytes_op("my.op", DataType::Bytes);
+  bytes_op.return_(1);
+  EXPECT_EQ(codes(bytes_op.finish()), Codes{"V013"});
+}
+
+}  // namespace
+}  // namespace vyre
