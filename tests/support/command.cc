@@ -40,8 +40,8 @@ class Collector {
 CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input) {
   std::string text(input);
   // fmemopen() does not take empty buffers.
-  std::FILE* in = text.empty() ? std::fopen("/dev/null", "rb")
-                               : fmemopen(text.data(), text.size(), "rb");
+  std::FILE* in =
+      text.empty() ? std::fopen("/dev/null", "rb") : fmemopen(text.data(), text.size(), "rb");
   const Collector out, err;
   const int status = run_command(arguments, {in, out.file(), err.file()});
   std::fclose(in);

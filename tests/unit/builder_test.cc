@@ -420,7 +420,7 @@ using Codes = std::vector<std::string>;
 // A program with one buffer of each scalar kind, after `use` was done to it.
 struct Bench {
   Builder b{"p", {64}};
-  Buffer in = b.read<u32>("in");
+  Buffer src = b.read<u32>("src");
   Buffer out = b.read_write<u32>("out");
   Buffer wide = b.read_write<u64>("wide");
   Value i = b.invocation_id(0);
@@ -437,7 +437,7 @@ TEST(BuilderMisuse, WrongTypes) {
   EXPECT_EQ(misused([](Bench& t) { t.out[t.wide[0]] = 1; }), Codes{"V027"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i + t.wide[0]; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = !t.wide[0]; }), Codes{"V026"});
-  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.in[0] << t.wide[0]; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.src[0] << t.wide[0]; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i.z(); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(t.wide[0], 1).x(); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(t.i, t.i, t.wide[0]); }), Codes{"V029"});
@@ -445,10 +445,10 @@ TEST(BuilderMisuse, WrongTypes) {
   EXPECT_EQ(misused([](Bench& t) { t.b.if_(t.wide[0], [] {}); }), Codes{"V030"});
   EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, t.wide[0], [](Value) {}); }), Codes{"V015"});
   EXPECT_EQ(misused([](Bench& t) { t.b.assign(t.b.let("x", 1), t.wide[0]); }), Codes{"V031"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.let(boolean(vec2u32(t.i, 1))); }), Codes{"V012"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(vec4u32(t.wide[0])); }), Codes{"V012"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(cast(DataType::Bytes, t.i)); }), Codes{"V023"});
-  EXPECT_EQ(misused([](Bench& t) { t.in[0] = 1; }), Codes{"V006"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_add(t.in[0], 1); }), Codes{"V009"});
+  EXPECT_EQ(misused([](Bench& t) { t.src[0] = 1; }), Codes{"V006"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_add(t.src[0], 1); }), Codes{"V009"});
   EXPECT_EQ(misused([](Bench& t) { t.b.atomic_add(t.wide[0], 1); }), Codes{"V014"});
   EXPECT_EQ(misused([](Bench& t) { t.b.atomic_add(t.out[0], t.wide[0]); }), Codes{"V028"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.call("no.such.op", {1})); }), Codes{"V016"});
@@ -536,7 +536,7 @@ TEST(BuilderMisuse, Constants) {
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = 0x1'0000'0000; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i + 0x1'0000'0000; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(i32(0x8000'0000)); }), Codes{"V026"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.let(i32(-0x8000'0001)); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(i32(-0x8000'0001ll)); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(boolean(2)); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.wide[0] = -1; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(vec2u32(7)); }), Codes{"V026"});
@@ -586,8 +586,9 @@ TEST(BuilderMisuse, Ops) {
                      [](OpBuilder& b) {
                        b.let("x", 1);
                        b.return_(b.parameter<u32>("a"));
-                     }),
-            Codes{"V043"});
+                     })
+                .front(),
+            "V043");
   EXPECT_EQ(finished("my.op", [](OpBuilder& b) { b.return_(b.call("my.op", {})); }), Codes{"V017"});
   EXPECT_EQ(finished("my.op",
                      [](OpBuilder& b) {
@@ -596,7 +597,7 @@ TEST(BuilderMisuse, Ops) {
                      }),
             Codes{"V041"});
   OpBuilder bytes_op("my.op", DataType::Bytes);
-  bytes_op.return_(1);
+  bytes_op.return_(bytes_op.parameter<u32>("a"));
   EXPECT_EQ(codes(bytes_op.finish()), Codes{"V013"});
 }
 

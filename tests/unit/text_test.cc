@@ -125,7 +125,7 @@ TEST(Literals, AMinusBelongsToAnI32Literal) {
   EXPECT_EQ(of("-1"), of("-(1)"));
   EXPECT_EQ(printed("-(1i32)"), "-(1i32)");
   EXPECT_NE(of("-(1i32)"), of("-1i32"));
-  EXPECT_EQ(printed("- -1i32"), "--1i32");
+  EXPECT_EQ(printed("- -1i32"), "-(-1i32)");
   EXPECT_EQ(of("--1i32"), of("-(-1i32)"));
   EXPECT_EQ(printed("n-1i32"), "n - 1i32");
   EXPECT_EQ(of("n - 1i32"), of("(n) - (1i32)"));

@@ -365,22 +365,17 @@ Body BodyBuilder::finished_body(std::uint32_t parameters,
 // --- Programs ------------------------------------------------------------------------------------
 
 Builder::Builder(std::string name, std::initializer_list<std::uint32_t> workgroup_size)
-    : BodyBuilder(name) {
-  program_.name = std::move(name);
+    : BodyBuilder(std::move(name)) {
   std::copy_n(workgroup_size.begin(), std::min<std::size_t>(3, workgroup_size.size()),
-              program_.workgroup_size.begin());
+              workgroup_size_.begin());
   if (workgroup_size.size() > 3) misuse<message::too_many_axes>(name_);
 }
 
 Buffer Builder::add_buffer(std::string name, BufferAccess access, DataType element,
                            std::uint32_t count) {
   const std::uint32_t binding = access == BufferAccess::Workgroup ? 0 : bindings_++;
-  program_.buffers.push_back({std::move(name), binding, access, element, count});
-  return {this, BufferId{program_.buffers.size() - 1}};
-}
-
-DataType Builder::element_type(BufferId buffer) const {
-  return program_.buffers[buffer.index].element;
+  buffers_.push_back({std::move(name), binding, access, element, count});
+  return {this, BufferId{buffers_.size() - 1}};
 }
 
 Value Builder::id(Operation op, std::uint32_t axis) {
@@ -416,8 +411,7 @@ void Builder::barrier() { body_.stmts.push_back(Barrier{}); }
 
 Result<Program> Builder::finish(const Registry& registry) const {
   std::vector<Diagnostic> diagnostics;
-  Program program = program_;
-  program.body = finished_body(0, diagnostics);
+  Program program{name_, workgroup_size_, buffers_, finished_body(0, diagnostics)};
   for (Diagnostic& diagnostic : validate(program, registry)) {
     diagnostics.push_back(std::move(diagnostic));
   }

@@ -224,7 +224,7 @@ class BodyBuilder {
   LocalId declare(std::string name);
   std::string fresh_name(std::string_view stem);
   void store(BufferId buffer, Value index, Value value);
-  virtual DataType element_type(BufferId buffer) const = 0;
+  DataType element_type(BufferId buffer) const { return buffers_[buffer.index].element; }
 
   template <class Message, class... Arguments>
   void misuse(const Arguments&... arguments) {
@@ -240,6 +240,7 @@ class BodyBuilder {
   static void close_block(Body& body, Open open);
 
   std::string name_;
+  std::vector<BufferDecl> buffers_;  // none in an op
   Body body_;
   Interner interner_{body_};
   std::uint32_t fresh_ = 0;
@@ -295,9 +296,8 @@ class Builder : public BodyBuilder {
 
  private:
   Value id(Operation op, std::uint32_t axis);
-  DataType element_type(BufferId buffer) const override;
 
-  Program program_;  // without its body
+  std::array<std::uint32_t, 3> workgroup_size_{1, 1, 1};
   std::uint32_t bindings_ = 0;
 };
 
@@ -320,8 +320,6 @@ class OpBuilder : public BodyBuilder {
   Result<Op> finish(const Registry& registry = {}) const;
 
  private:
-  DataType element_type(BufferId) const override { return DataType::Unknown; }
-
   Op op_;  // without its body
 };
 

@@ -185,9 +185,9 @@ void Layout::place(std::size_t i) {
   const Entry& token = tokens_[i];
   const std::span<const Comment> comments = comments_before(i);
   if (!token.starts_line) {
-    // Comments inside a line go above it, or behind the brace of `} else {`.
+    // Comments inside a line go above it, or behind it when it starts with the brace of a block.
     for (const Comment& comment : comments) {
-      if (line_.find('}') != std::string::npos && line_.find('{') == std::string::npos) {
+      if (line_[2 * depth_] == '}') {
         deferred_.push_back(comment);
       } else {
         own_line(comment, false);

@@ -246,7 +246,10 @@ void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, Exp
         case Operation::Literal:
           out += print_literal({type_of_detail(expr), literal_bits(body, expr)});
           break;
-        case Operation::Local: out += body.locals[expr.imm].name; break;
+        case Operation::Local:
+          // A value that could not be made is a local that does not exist.
+          out += expr.imm < body.locals.size() ? body.locals[expr.imm].name : "?";
+          break;
         case Operation::Load: out += buffers[expr.imm].name + '['; break;
         case Operation::Length: out += "len(" + buffers[expr.imm].name + ')'; break;
         case Operation::InvocationId: out += "invocation_id."; break;

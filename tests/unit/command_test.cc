@@ -1,0 +1,251 @@
+// The command line: help, usage errors, exit codes, JSON, files that are written, completion.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.h"
+#include "tools/vyre/command.h"
+#include "vyre/vyre.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::string_view kGood =
+    "program p workgroup(64) {\n  read_write out: u32[]\n\n  out[0] = 1\n}\n";
+constexpr std::string_view kBad =
+    "program p workgroup(64) {\n  read_write out: u32[]\n\n  out[0] = 1u64\n}\n";
+constexpr std::string_view kUgly = "program p workgroup(64) {read_write out: u32[] out[0]=1}";
+
+CommandResult run(std::vector<std::string_view> arguments, std::string_view input = {}) {
+  return run_vyre(arguments, input);
+}
+
+class CommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/vyre-command-XXXXXX";
+    ASSERT_NE(mkdtemp(pattern), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { ASSERT_EQ(std::system(("rm -r '" + folder_ + "'").c_str()), 0); }
+
+  std::string file(const std::string& name, std::string_view text) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+
+  std::string folder_;
+};
+
+// Exit status and codes of a run, from its JSON.
+std::string codes_of(std::vector<std::string_view> arguments, std::string_view input = {}) {
+  arguments.push_back("--json");
+  const CommandResult result = run(arguments, input);
+  EXPECT_EQ(result.err, "");
+  std::string codes = std::to_string(result.status);
+  const nlohmann::json printed = nlohmann::json::parse(result.out);
+  for (const auto& diagnostic : printed.at("diagnostics")) {
+    codes += " " + diagnostic.at("code").get<std::string>();
+    EXPECT_FALSE(diagnostic.at("problem").get<std::string>().empty());
+    EXPECT_FALSE(diagnostic.at("fix").get<std::string>().empty());
+  }
+  return codes;
+}
+
+TEST(Command, EveryVerbHasHelpWithAnExample) {
+  const CommandResult overall = run({"--help"});
+  EXPECT_EQ(overall.status, 0);
+  for (const Verb& verb : all_verbs()) {
+    EXPECT_NE(overall.out.find("  " + std::string(verb.name) + " "), std::string::npos);
+    for (const CommandResult& help :
+         {run({verb.name, "--help"}), run({verb.name, "-h"}), run({"help", verb.name})}) {
+      EXPECT_EQ(help.status, 0);
+      EXPECT_EQ(help.out.find("usage: vyre " + std::string(verb.name)), 0u);
+      EXPECT_NE(help.out.find("vyre " + std::string(verb.name), 12), std::string::npos)
+          << verb.name;
+      for (const Option& option : verb.options) {
+        EXPECT_NE(help.out.find(option.name), std::string::npos);
+      }
+    }
+  }
+  EXPECT_EQ(run({"--version"}).out, "vyre " + std::string(version()) + "\n");
+}
+
+TEST(Command, UsageErrorsHaveTheirCodes) {
+  EXPECT_EQ(codes_of({}), "2 U002");  // `--json` alone is no command
+  EXPECT_EQ(run({}).status, 2);
+  EXPECT_NE(run({}).err.find("error[U001]"), std::string::npos);
+  EXPECT_EQ(codes_of({"chekc"}), "2 U001");
+  EXPECT_NE(run({"chekc"}).err.find("did you mean `vyre check`?"), std::string::npos);
+  EXPECT_EQ(codes_of({"zzz"}), "2 U001");
+  EXPECT_EQ(codes_of({"check"}), "2 U003");
+  EXPECT_EQ(codes_of({"check", "--jsno", "x"}), "2 U002");
+  EXPECT_NE(run({"fmt", "--chekc", "x"}).err.find("did you mean `--check`?"), std::string::npos);
+  EXPECT_EQ(codes_of({"encode", "a", "-o"}), "2 U003");
+  EXPECT_EQ(codes_of({"decode", "a", "b"}), "2 U004");
+  EXPECT_EQ(codes_of({"fmt", "--check=yes", "a"}), "2 U004");
+  EXPECT_EQ(codes_of({"fmt", "-i", "-i", "a"}), "2 U004");
+  EXPECT_EQ(codes_of({"fmt", "-i", "--check", "a"}), "2 U004");
+  EXPECT_EQ(codes_of({"fmt", "a", "b"}), "2 U004");
+  EXPECT_EQ(codes_of({"explain", "V999"}), "2 U005");
+  EXPECT_EQ(codes_of({"ops", "no.such.op"}), "2 U005");
+  EXPECT_EQ(codes_of({"ops", "popcout"}), "2 U005");
+  EXPECT_EQ(codes_of({"completion", "fish"}), "2 U005");
+  EXPECT_EQ(codes_of({"check", "-", "-"}), "2 U006");
+  EXPECT_EQ(codes_of({"fmt", "-i", "-"}, kGood), "2 U006");
+  EXPECT_EQ(codes_of({"encode", "-"}, kGood), "2 U006");
+}
+
+TEST_F(CommandTest, CheckSaysNothingWhenAllIsWell) {
+  const std::string good = file("good.vyre", kGood);
+  const std::string bad = file("bad.vyre", kBad);
+  const CommandResult fine = run({"check", good, "-"}, kGood);
+  EXPECT_EQ(fine.status, 0);
+  EXPECT_EQ(fine.out + fine.err, "");
+  EXPECT_EQ(run({"check", "--json", good}).out, "{\"diagnostics\":[]}\n");
+  const CommandResult wrong = run({"check", good, bad});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_EQ(wrong.out, "");
+  EXPECT_EQ(wrong.err.find(bad + ":4:12: error[V028]: "), 0u);
+  EXPECT_EQ(run({"check", "-"}, kBad).err.find("<stdin>:4:12: "), 0u);
+  const nlohmann::json diagnostic =
+      nlohmann::json::parse(run({"check", "--json", bad}).out)["diagnostics"][0];
+  EXPECT_EQ(diagnostic["file"], bad);
+  EXPECT_EQ(diagnostic["line"], 4);
+  EXPECT_EQ(diagnostic["column"], 12);
+  EXPECT_EQ(run({"check", "--", good}).status, 0);
+}
+
+TEST_F(CommandTest, MissingAndUnwritableFiles) {
+  const std::string good = file("good.vyre", kGood);
+  EXPECT_EQ(codes_of({"check", folder_ + "/none.vyre"}), "1 I001");
+  EXPECT_EQ(codes_of({"check", folder_}), "1 I001");
+  EXPECT_EQ(codes_of({"encode", good, "-o", folder_ + "/no/such/folder"}), "3 I002");
+  // All files are looked at, and the worst decides.
+  EXPECT_EQ(codes_of({"check", folder_ + "/none.vyre", file("bad.vyre", kBad)}), "1 I001 V028");
+}
+
+TEST_F(CommandTest, FmtWritesInPlaceAndChecks) {
+  const std::string ugly = file("ugly.vyre", kUgly);
+  const std::string good = file("good.vyre", kGood);
+  ASSERT_EQ(chmod(ugly.c_str(), 0640), 0);
+  EXPECT_EQ(run({"fmt", ugly}).out, kGood);
+  EXPECT_EQ(run({"fmt", "-"}, kUgly).out, kGood);
+  EXPECT_EQ(nlohmann::json::parse(run({"fmt", "--json", ugly}).out)["text"], kGood);
+  const CommandResult check = run({"fmt", "--check", good, ugly});
+  EXPECT_EQ(check.status, 1);
+  EXPECT_EQ(check.out, ugly + "\n");
+  EXPECT_EQ(read_file(ugly), kUgly);
+
+  const std::string link = folder_ + "/link.vyre";
+  ASSERT_EQ(symlink(ugly.c_str(), link.c_str()), 0);
+  EXPECT_EQ(run({"fmt", "-i", link, good}).status, 0);
+  EXPECT_EQ(read_file(ugly), kGood);
+  struct stat status{};
+  ASSERT_EQ(lstat(link.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode));
+  ASSERT_EQ(stat(ugly.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
+  EXPECT_EQ(run({"fmt", "--check", good, ugly}).status, 0);
+
+  // What cannot be formatted stays as it is.
+  const std::string broken = file("broken.vyre", "program p {");
+  EXPECT_EQ(run({"fmt", "-i", broken}).status, 1);
+  EXPECT_EQ(read_file(broken), "program p {");
+}
+
+TEST_F(CommandTest, EncodeAndDecode) {
+  const std::string good = file("good.vyre", kGood);
+  const std::string wire = folder_ + "/good.vyrew";
+  EXPECT_EQ(run({"encode", good, "-o", wire}).status, 0);
+  EXPECT_TRUE(is_wire(read_file(wire)));
+  EXPECT_EQ(run({"encode", "-"}, kGood).out, read_file(wire));
+  const std::string text = print(*parse(kGood));
+  EXPECT_EQ(run({"decode", wire}).out, text);
+  EXPECT_EQ(run({"fmt", wire}).out, text);
+  EXPECT_EQ(run({"check", wire}).status, 0);
+  EXPECT_EQ(codes_of({"decode", good}), "1 W001");
+  EXPECT_EQ(codes_of({"fmt", "-i", wire}), "2 U006");
+  // Nothing is written for a program that is wrong.
+  EXPECT_EQ(codes_of({"encode", file("bad.vyre", kBad), "-o", folder_ + "/bad.vyrew"}), "1 V028");
+  EXPECT_NE(access((folder_ + "/bad.vyrew").c_str(), F_OK), 0);
+}
+
+TEST(Command, WireErrorsNameProgramAndStatement) {
+  // A store of a wrong type, which no parser would let through with its text.
+  Module module = *parse(kGood);
+  Program& program = std::get<Program>(module.items[0]);
+  program.buffers[0].element = DataType::U64;
+  const CommandResult result = run({"check", "-"}, *encode(module));
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("<stdin>: error[V028]"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("in program p: body[0]: 1\n"), std::string::npos) << result.err;
+}
+
+TEST(Command, OpsAndExplain) {
+  EXPECT_NE(run({"ops"}).out.find("primitive.bitwise.xor"), std::string::npos);
+  EXPECT_NE(run({"ops", "rotl"}).out.find("rotl(a, b)"), std::string::npos);
+  EXPECT_NE(run({"ops", "-"}).out.find("a - b"), std::string::npos);
+  EXPECT_NE(run({"ops", "atomic_add"}).out.find("gives the value before"), std::string::npos);
+  EXPECT_EQ(run({"ops", "primitive.bitwise.xor"}).out.find("op primitive.bitwise.xor(a: u32"), 0u);
+  EXPECT_EQ(run({"explain", "v010"}).out.find("V010: "), 0u);
+  EXPECT_NE(run({"explain"}).out.find("W004  "), std::string::npos);
+}
+
+TEST(Command, CompletionsKnowEveryVerbAndOption) {
+  for (std::string_view shell : {"bash", "zsh"}) {
+    const CommandResult script = run({"completion", shell});
+    EXPECT_EQ(script.status, 0);
+    for (const Verb& verb : all_verbs()) {
+      EXPECT_NE(script.out.find(verb.name), std::string::npos);
+      for (const Option& option : verb.options) {
+        EXPECT_NE(script.out.find(option.name), std::string::npos);
+      }
+    }
+  }
+}
+
+TEST_F(CommandTest, BashCompletes) {
+  file("vyre.bash", run({"completion", "bash"}).out);
+  const auto complete = [&](const std::string& words, int index) {
+    const std::string out = folder_ + "/out";
+    const std::string script = "source " + folder_ + "/vyre.bash; COMP_WORDS=(" + words +
+                               "); COMP_CWORD=" + std::to_string(index) +
+                               "; _vyre; echo \"${COMPREPLY[*]}\"";
+    EXPECT_EQ(std::system(("bash -c '" + script + "' > " + out).c_str()), 0);
+    return read_file(out);
+  };
+  EXPECT_EQ(complete("vyre ch", 1), "check\n");
+  EXPECT_EQ(complete("vyre fmt --in", 2), "--in-place\n");
+  EXPECT_EQ(complete("vyre explain V01", 2), "V010 V011 V012 V013 V014 V015 V016 V017 V018 V019\n");
+}
+
+TEST(Command, ColourIsForTerminals) {
+  const Result<Module> wrong = parse("program p workgroup(1) { x = 1 }");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(render(wrong.diagnostics()[0], false).find('\x1b'), std::string::npos);
+  EXPECT_NE(render(wrong.diagnostics()[0], true).find('\x1b'), std::string::npos);
+  EXPECT_EQ(run({"check", "-"}, kBad).err.find('\x1b'), std::string::npos);
+}
+
+TEST(Example, BuilderPrintsItsProgramAndItsMistakes) {
+  std::FILE* pipe = popen(VYRE_EXAMPLE_BUILDER, "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string out(4096, '\0');
+  out.resize(std::fread(out.data(), 1, out.size(), pipe));
+  ASSERT_EQ(pclose(pipe), 0);
+  const Module module = *parse(read_file(VYRE_ROOT "/examples/popcount_xor.vyre"));
+  const Program& program = std::get<Program>(module.items[0]);
+  EXPECT_EQ(out.find(print(program) + "digest " + digest(program) + "\n"), 0u) << out;
+  for (const char* code : {"error[V006]", "error[V010]", "error[V028]"}) {
+    EXPECT_NE(out.find(code), std::string::npos) << out;
+  }
+}
+
+}  // namespace
+}  // namespace vyre
