@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
+#include "tests/support/command.h"
 #include "tests/support/generator.h"
-#include "tools/vyre/command.h"
 #include "vyre/base/text.h"
 #include "vyre/ir/walk.h"
 #include "vyre/text/lexer.h"
@@ -289,26 +288,20 @@ TEST(RoundTrip, Wire) {
   }
 }
 
-// A command on bytes: what it prints, or nothing when it fails.
-std::string output_of(std::vector<std::string_view> arguments, std::string input) {
-  char* text = nullptr;
-  std::size_t size = 0;
-  std::FILE* in = fmemopen(input.data(), input.size(), "rb");
-  std::FILE* out = open_memstream(&text, &size);
-  const int status = run_command(arguments, {in, out, stderr});
-  std::fclose(in);
-  std::fclose(out);
-  std::string printed(text, size);
-  std::free(text);
-  return status == kFine ? printed : "";
+// What a command prints when it is given the bytes on standard input.
+std::string output_of(std::string_view verb, std::string_view input) {
+  const std::string_view arguments[] = {verb, "-"};
+  const CommandResult result = run_vyre(arguments, input);
+  EXPECT_EQ(result.status, 0) << result.err;
+  return result.out;
 }
 
 TEST(RoundTrip, EveryDumpLoadsAgain) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Module module = generate(seed, options_of(seed));
-    const std::string bytes = output_of({"encode", "-"}, print(module));
+    const std::string bytes = output_of("encode", print(module));
     ASSERT_EQ(bytes, *encode(module)) << "seed " << seed;
-    const std::string text = output_of({"decode", "-"}, bytes);
+    const std::string text = output_of("decode", bytes);
     const Result<Loaded> loaded = load({"", text});
     ASSERT_TRUE(loaded.ok()) << messages(loaded.diagnostics()) << text;
     ASSERT_EQ(loaded->module, module) << "seed " << seed;

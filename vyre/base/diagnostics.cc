@@ -72,6 +72,10 @@ void excerpt(Diagnostic& diagnostic, std::string_view text, Span span, std::size
   while (last < text.size() && is_continuation(text[last])) ++last;
 
   diagnostic.excerpt = text.substr(first, last - first);
+  for (std::size_t bad = first_invalid_utf8(diagnostic.excerpt); bad < diagnostic.excerpt.size();
+       bad = first_invalid_utf8(diagnostic.excerpt)) {
+    diagnostic.excerpt[bad] = '?';
+  }
   // Control characters, tabs included, take one column each.
   for (char& c : diagnostic.excerpt) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';

@@ -138,17 +138,24 @@ std::string_view nearest(std::string_view name, const std::vector<std::string_vi
   constexpr std::size_t kMaxCandidates = 4096;
   constexpr std::size_t kMaxLength = 64;
   std::string_view best;
+  std::size_t best_shared = 0;
   std::size_t limit = std::min<std::size_t>(3, (name.size() + 1) / 3);
   if (name.size() > kMaxLength || limit == 0) return best;
   for (std::size_t i = 0; i < std::min(kMaxCandidates, candidates.size()); ++i) {
     const std::string_view candidate = candidates[i];
     if (candidate.size() > kMaxLength) continue;
     const std::size_t edits = distance(name, candidate, limit);
-    if (edits <= limit && edits > 0) {
-      best = candidate;
-      if (edits == 1) break;
-      limit = edits - 1;
-    }
+    if (edits > limit || edits == 0) continue;
+    // Among equally near ones, the one that starts and ends most alike.
+    const auto prefix = std::ranges::mismatch(name, candidate).in1 - name.begin();
+    const auto suffix =
+        std::mismatch(name.rbegin(), name.rend(), candidate.rbegin(), candidate.rend()).first -
+        name.rbegin();
+    const std::size_t shared = static_cast<std::size_t>(prefix + suffix);
+    if (edits == limit && !best.empty() && shared <= best_shared) continue;
+    best = candidate;
+    best_shared = shared;
+    limit = edits;
   }
   return best;
 }

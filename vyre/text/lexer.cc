@@ -111,7 +111,9 @@ Token Lexer::next() {
   while (true) {
     while (at_ < size &&
            (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
-      token.newline_before |= text_[at_++] == '\n';
+      if (text_[at_++] != '\n') continue;
+      token.newline_before = true;
+      token.after_error = false;
     }
     const std::uint32_t begin = at_;
     token.span = {begin, begin};
@@ -138,6 +140,11 @@ Token Lexer::next() {
     } else if (c == '/' && following == '/') {
       at_ = static_cast<std::uint32_t>(std::min<std::size_t>(text_.find('\n', at_), size));
       token.kind = Tok::Comment;
+    } else if (c == '/' && following == '*') {
+      const std::size_t end = text_.find("*/", at_ + 2);
+      at_ = end == std::string_view::npos ? size : static_cast<std::uint32_t>(end) + 2;
+      report<message::block_comment>({begin, begin + 2});
+      continue;
     } else if (c == '.') {
       at_ += following == '.' ? 2 : 1;
       token.kind = following == '.' ? Tok::DotDot : Tok::Dot;
@@ -150,6 +157,7 @@ Token Lexer::next() {
       ++at_;
       token.kind = Tok::Assign;
     } else {
+      token.after_error |= c != ';';
       report_character(begin);
       continue;
     }
@@ -169,6 +177,10 @@ void Lexer::report_character(std::uint32_t begin) {
   const std::string shown = shorten(text(span), 24);
   if (shown == ";") {
     report<message::separator>(span);
+  } else if (shown == "#") {
+    report<message::hash_comment>(span);
+  } else if (shown == "?") {
+    report<message::ternary>(span);
   } else {
     report<message::unexpected_character>(span, shown);
   }

@@ -47,6 +47,7 @@ struct Token {
   Tok kind = Tok::End;
   Word word = Word::None;      // of a Name
   bool newline_before = true;  // the first token on its line
+  bool after_error = false;    // something on its line before it is no token
   const OperationInfo* infix = nullptr;
   const OperationInfo* prefix = nullptr;
   Span span;
@@ -58,12 +59,14 @@ class Lexer {
 
   Token next();
   void seek(std::uint32_t offset) { at_ = offset; }
+  void set_quiet(bool quiet) { quiet_ = quiet; }  // in text that is skipped anyway
   std::size_t errors() const { return errors_; }  // how many were reported
   std::string_view text(Span span) const { return text_.substr(span.begin, span.end - span.begin); }
 
  private:
   template <class Message, class... Arguments>
   void report(Span span, const Arguments&... arguments) {
+    if (quiet_) return;
     ++errors_;
     findings_.report<Message>(span, arguments...);
   }
@@ -75,6 +78,7 @@ class Lexer {
   Findings& findings_;
   std::uint32_t at_ = 0;
   std::size_t errors_ = 0;
+  bool quiet_ = false;
 };
 
 }  // namespace vyre

@@ -54,7 +54,7 @@ bool Parser::accept_word(Word word) {
 }
 
 bool Parser::expect(Tok kind, std::string_view what, std::string_view fix) {
-  return accept(kind) || fail_expected(what, fix);
+  return accept(kind) || fail_missing(what, fix);
 }
 
 std::string Parser::found() const {
@@ -66,19 +66,18 @@ std::string Parser::found() const {
 // line outside of all brackets that were opened on the way.
 void Parser::recover() {
   int depth = 0;
+  lexer_.set_quiet(true);
   while (!at(Tok::End) && !stopped_) {
+    bool done = false;
     switch (token_.kind) {
       case Tok::LParen:
       case Tok::LBracket:
       case Tok::LBrace: ++depth; break;
-      case Tok::RBrace:
-        if (depth <= 0) return;
-        [[fallthrough]];
+      case Tok::RBrace: done = depth <= 0; [[fallthrough]];
       case Tok::RParen:
       case Tok::RBracket: depth = std::max(0, depth - 1); break;
       case Tok::Name:
-        if (token_.newline_before && depth <= 0) return;
-        if (at_item()) return;
+        done = at_item() || (token_.newline_before && depth <= 0 && !at_word(Word::Else));
         break;
       case Tok::End:
       case Tok::Number:
@@ -93,8 +92,10 @@ void Parser::recover() {
       case Tok::Assign:
       case Tok::Operator: break;
     }
+    if (done) break;
     advance();
   }
+  lexer_.set_quiet(false);
 }
 
 // --- Items ---------------------------------------------------------------------------------------
@@ -121,14 +122,18 @@ void Parser::parse_file() {
     } else if (at_word(Word::Op)) {
       parse_op();
     } else {
-      fail_expected("`program` or `op`", "start with `program name workgroup(64) { … }`");
+      fail_expected("`program` or `op`", at(Tok::RBrace)
+                                             ? "remove this brace: all blocks are closed"
+                                             : "start with `program name workgroup(64) { … }`");
       skip_to_item();
     }
   }
 }
 
 void Parser::skip_to_item() {
+  lexer_.set_quiet(true);
   while (!at(Tok::End) && !stopped_ && !at_item()) advance();
+  lexer_.set_quiet(false);
 }
 
 // A broken item ends where another one starts; only the first word of a line is taken as that.
@@ -161,8 +166,7 @@ void Parser::parse_program() {
   if (!parse_program_header(program)) return skip_to_item();
   item_name_ = program.name;
   std::vector<bool> written;
-  while (!stopped_ && (at_word(Word::Read) || at_word(Word::ReadWrite) || at_word(Word::Uniform) ||
-                       at_word(Word::Workgroup))) {
+  while (!stopped_ && at_buffer()) {
     failed_ = false;
     if (!parse_buffer(program, written)) recover();
   }
@@ -196,6 +200,18 @@ bool Parser::parse_program_header(Program& program) {
   return true;
 }
 
+// An access word, or a misspelt one before `name:`.
+bool Parser::at_buffer() {
+  if (!at(Tok::Name) || token_.word == Word::Read || token_.word == Word::ReadWrite ||
+      token_.word == Word::Uniform || token_.word == Word::Workgroup) {
+    return at(Tok::Name);
+  }
+  Lexer probe = lexer_;
+  probe.set_quiet(true);
+  return (token_.word == Word::None || token_.word == Word::In) && probe.next().kind == Tok::Name &&
+         probe.next().kind == Tok::Colon;
+}
+
 bool Parser::parse_buffer(Program& program, std::vector<bool>& written) {
   positions_.heads.push_back(token_.span.begin);
   BufferDecl buffer;
@@ -203,7 +219,14 @@ bool Parser::parse_buffer(Program& program, std::vector<bool>& written) {
     case Word::ReadWrite: buffer.access = BufferAccess::ReadWrite; break;
     case Word::Uniform: buffer.access = BufferAccess::Uniform; break;
     case Word::Workgroup: buffer.access = BufferAccess::Workgroup; break;
-    default: buffer.access = BufferAccess::ReadOnly; break;
+    case Word::Read: break;
+    default: {
+      const std::string_view near =
+          nearest(spelling(), {"read", "read_write", "uniform", "workgroup"});
+      fail_expected("`read`, `read_write`, `uniform` or `workgroup`",
+                    near.empty() ? "say how the buffer is accessed"
+                                 : "did you mean `" + std::string(near) + "`?");
+    }
   }
   advance();
   std::string_view name;
@@ -294,9 +317,9 @@ bool Parser::parse_type(DataType& type) {
 }
 
 bool Parser::parse_count(std::uint32_t& value, std::string_view what) {
-  if (!at(Tok::Number)) return fail_expected(what, "write a plain number, such as 64");
+  if (!at(Tok::Number)) return fail_missing(what, "write a plain number, such as 64");
   TypedBits literal;
-  if (!read_literal(false, literal)) return false;
+  if (!read_literal(false, token_.span.begin, literal)) return false;
   if (literal.type != DataType::U32) {
     return fail_expected(what, "write the number without a suffix");
   }
@@ -434,9 +457,10 @@ bool Parser::parse_law(Op& op) {
 bool Parser::parse_law_argument(Law& law) {
   TypedBits literal;
   const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
+  const std::uint32_t begin = token_.span.begin;
   if (negative) advance();
   if (at(Tok::Number)) {
-    if (!read_literal(negative, literal)) return false;
+    if (!read_literal(negative, begin, literal)) return false;
     advance();
   } else if (negative) {
     return fail_expected("a number", "only numbers can be negative here");
@@ -451,7 +475,7 @@ bool Parser::parse_law_argument(Law& law) {
     if (!parse_type(type) || !expect(Tok::LParen, "`(`", "such as `vec2u32(0, 1)`")) return false;
     do {
       if (!at(Tok::Number)) return fail_expected("a number", "such as `vec2u32(0, 1)`");
-      if (!read_literal(false, lanes.emplace_back())) return false;
+      if (!read_literal(false, token_.span.begin, lanes.emplace_back())) return false;
       advance();
     } while (accept(Tok::Comma));
     if (!expect(Tok::RParen, "`)`", "close the constant")) return false;

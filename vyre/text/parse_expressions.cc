@@ -104,10 +104,10 @@ bool Parser::parse_expr(ExprId& result) {
         return fail<message::unclosed>({open.begin, open.begin + 1}, "an expression",
                                        open.kind == Frame::Index ? "]" : ")");
       }
-      return fail_expected(open.kind == Frame::Index ? "an operator or `]`"
-                           : takes_list              ? "an operator, `,` or `)`"
-                                                     : "an operator or `)`",
-                           "close the bracket, or write an operator between the operands");
+      return fail_missing(open.kind == Frame::Index ? "an operator or `]`"
+                          : takes_list              ? "an operator, `,` or `)`"
+                                                    : "an operator or `)`",
+                          "close the bracket, or write an operator between the operands");
     }
   }
 }
@@ -133,14 +133,37 @@ bool Parser::parse_operand(bool& complete) {
     complete = true;
     return parse_number(false, span.begin);
   }
-  if (at(Tok::Name)) return parse_name_operand(complete);
+  if (at(Tok::Name) && !at_statement()) return parse_name_operand(complete);
   // A call without arguments closes right away.
   if (at(Tok::RParen) && !frames_.empty() && frames_.back().kind != Frame::Paren &&
       values_.size() == frames_.back().operands && previous_.kind == Tok::LParen) {
     complete = true;
     return close_bracket();
   }
-  return fail_expected("an expression", "write a value here: a literal, a name, a load or a call");
+  const bool inclusive = at(Tok::Assign) && previous_.kind == Tok::DotDot;
+  return fail_missing("an expression",
+                      inclusive ? "the end of a range is exclusive: write `0..n`"
+                                : "write a value here: a literal, a name, a load or a call");
+}
+
+// Whether the current word starts a statement, which is left alone where an expression is missing.
+// As the first part of an op id it does not.
+bool Parser::at_statement() const {
+  switch (token_.word) {
+    case Word::Let:
+    case Word::If:
+    case Word::For:
+    case Word::Break:
+    case Word::Return:
+    case Word::Barrier:
+    case Word::Else:
+    case Word::Program:
+    case Word::Op: break;
+    default: return false;
+  }
+  Lexer probe = lexer_;
+  probe.set_quiet(true);
+  return probe.next().kind != Tok::Dot;
 }
 
 bool Parser::parse_name_operand(bool& complete) {
@@ -273,10 +296,8 @@ bool Parser::parse_name_operand(bool& complete) {
     } else {
       complain<message::buffer_as_value>(name.span, word);
     }
-  } else if (const std::string_view near = nearest(word, visible_locals()); !near.empty()) {
-    complain<message::misspelt_local>(name.span, word, near);
   } else {
-    complain<message::unknown_local>(name.span, shorten(word));
+    complain_unknown(name.span, false);
   }
   push_wrong(name.span);
   return true;
@@ -313,14 +334,15 @@ bool Parser::parse_lanes() {
 
 bool Parser::parse_number(bool negative, std::uint32_t begin) {
   TypedBits literal;
-  if (!read_literal(negative, literal)) return false;
+  if (!read_literal(negative, begin, literal)) return false;
   push(interner_->literal(literal.type, literal.bits), {begin, token_.span.end});
   advance();
   return true;
 }
 
-// The value of the current Number token, which it does not consume.
-bool Parser::read_literal(bool negative, TypedBits& literal) {
+// The value of the current Number token, which it does not consume. `begin` is where its minus sign
+// stands, if it has one.
+bool Parser::read_literal(bool negative, std::uint32_t begin, TypedBits& literal) {
   const std::string_view whole = spelling();
   std::string_view digits = whole;
   unsigned base = 10;
@@ -360,7 +382,8 @@ bool Parser::read_literal(bool negative, TypedBits& literal) {
       suffix == "f32" || suffix == "f16" || suffix == "bf16";
   if (is_float) return fail<message::planned_literal>(token_.span, shorten(whole, 40));
   literal.type = DataType::U32;
-  if (length == 0 || !well_formed)
+  const bool upper_case = suffix.starts_with("X") || suffix.starts_with("B");
+  if (length == 0 || !well_formed || upper_case)
     return fail<message::bad_number>(token_.span, shorten(whole, 40));
   if (!suffix.empty()) {
     const std::optional<DataType> type = find_type(suffix);
@@ -379,8 +402,9 @@ bool Parser::read_literal(bool negative, TypedBits& literal) {
         : literal.type == DataType::U64 ? "write the suffix u128, or a smaller number"
         : is_signed                     ? "i32 goes from -2147483648i32 to 2147483647i32"
                                         : "u128 ends at 2^128 - 1";
-    return fail<message::literal_range>(token_.span, shorten(whole, 50), text(literal.type),
-                                        advice);
+    return fail<message::literal_range>({begin, token_.span.end},
+                                        (negative ? "-" : "") + shorten(whole, 50),
+                                        text(literal.type), advice);
   }
   if (negative) value = Wide{0} - value;
   for (std::size_t lane = 0; lane < width / 32; ++lane) {
@@ -456,6 +480,25 @@ void Parser::finish_call(const OpenExpr& open, Span span) {
   push_wrong(span);
 }
 
+// A name that is no local here. Once per name: what it should be is one question.
+void Parser::complain_unknown(Span span, bool assigned) {
+  const std::string_view word = lexer_.text(span);
+  Binding& known = binding(word);
+  if (known.reported) return;
+  known.reported = true;
+  const std::string_view near = nearest(word, visible_locals());
+  if (known.was_local) {
+    assigned ? complain<message::assigned_out_of_scope>(span, shorten(word))
+             : complain<message::local_out_of_scope>(span, shorten(word));
+  } else if (!near.empty()) {
+    assigned ? complain<message::assigned_misspelt>(span, word, near)
+             : complain<message::misspelt_local>(span, word, near);
+  } else {
+    assigned ? complain<message::assigned_unknown>(span, shorten(word))
+             : complain<message::unknown_local>(span, shorten(word));
+  }
+}
+
 BufferId Parser::resolve_buffer(Span span) {
   const std::string_view name = lexer_.text(span);
   const Binding found = binding(name);
@@ -465,7 +508,8 @@ BufferId Parser::resolve_buffer(Span span) {
     return found.buffer;
   } else if (found.local.exists()) {
     complain<message::local_as_buffer>(span, name);
-  } else {
+  } else if (!found.reported) {
+    binding(name).reported = true;
     std::vector<std::string_view> buffers;
     for (const BufferDecl& buffer : program_->buffers) buffers.push_back(buffer.name);
     const std::string_view near = nearest(name, buffers);

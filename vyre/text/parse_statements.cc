@@ -14,6 +14,7 @@ LocalId Parser::declare(std::string_view name) {
   if (number >= bindings_.size()) bindings_.resize(number + 1);
   scope_.push_back({number, bindings_[number].local});
   bindings_[number].local = local;
+  bindings_[number].was_local = true;
   return local;
 }
 
@@ -103,12 +104,10 @@ void Parser::parse_body() {
       close_block();
     } else {
       const std::uint32_t begin = token_.span.begin;
-      if (!parse_statement()) {
-        frames_.clear();
-        values_.clear();
-        if (token_.span.begin == begin) advance();
-        recover();
-      }
+      // What stands behind a character that is no token was reported with it.
+      const bool parsed = !token_.after_error && parse_statement();
+      if (!parsed && token_.span.begin == begin) advance();
+      if (!parsed || failed_) recover();
     }
   }
 }
@@ -136,6 +135,9 @@ bool Parser::parse_statement() {
       case Word::Barrier:
         advance();
         add_statement(Barrier{});
+        if (at(Tok::LParen)) {
+          return fail_expected("a statement", "write `barrier` without parentheses");
+        }
         return true;
       case Word::Read:
       case Word::ReadWrite:
@@ -147,7 +149,11 @@ bool Parser::parse_statement() {
                                  : "ops have no buffers; pass values as parameters");
       case Word::Law:
         return fail_expected("a statement", "declare laws before the first statement");
+      case Word::Type:
+        return fail_expected("a statement",
+                             "declare a local with `let`; its type is that of its value");
       case Word::Else:
+        if (!item_sound_) return false;
         return fail_expected("a statement", "`else` belongs right behind an if's `}`");
       default: break;
     }
@@ -162,13 +168,18 @@ bool Parser::parse_let() {
   std::string_view name;
   Span span;
   if (!parse_new_name(name, span, "a name")) return false;
-  if (!expect(Tok::Assign, "`=`", "a local gets its value at once: `let x = 0`")) {
+  if (!expect(Tok::Assign, "`=`",
+              at(Tok::Colon) ? "leave the type out, it is that of the value: `let x = 0u64`"
+                             : "a local gets its value at once: `let x = 0`")) {
     declare(name);
     return false;
   }
   if (at_word(Word::Atomic) && !before_dot()) {
     const bool parsed = parse_atomic(LocalId{body_->locals.size()});
     declare(name);
+    if (parsed && token_.infix != nullptr) {
+      return fail_expected("a statement", "bind the atomic's result alone, then compute with it");
+    }
     return parsed;
   }
   ExprId value;
@@ -204,7 +215,10 @@ bool Parser::parse_if() {
   ExprId condition;
   if (!parse_expr(condition)) return false;
   const std::uint32_t brace = token_.span.begin;
-  if (!expect(Tok::LBrace, "`{`", "open the branch; conditions need no parentheses")) return false;
+  if (!expect(Tok::LBrace, "`{`",
+              at(Tok::Assign) ? "compare with `==`; `=` assigns" : "open the branch")) {
+    return false;
+  }
   const std::uint32_t id = add_statement(If{condition, {}, {}});
   open_block(Branch::Then, id, brace);
   return true;
@@ -215,6 +229,7 @@ bool Parser::parse_for() {
   std::string_view name;
   Span span;
   For loop;
+  if (at(Tok::LParen)) return fail_expected("a loop variable", "write `for k in 0..n { … }`");
   if (!parse_new_name(name, span, "a loop variable")) return false;
   if (!accept_word(Word::In)) return fail_expected("`in`", "write `for k in 0..n { … }`");
   if (!parse_expr(loop.from) ||
@@ -234,6 +249,7 @@ bool Parser::parse_for() {
 
 // `x = e` or `buf[i] = e`.
 bool Parser::parse_name_statement() {
+  const Token first = token_;
   const Span name = token_.span;
   const std::string_view word = spelling();
   advance();
@@ -248,10 +264,8 @@ bool Parser::parse_name_statement() {
     if (!assign.local.exists()) {
       if (target.buffer.exists()) {
         complain<message::assigned_buffer>(name, word);
-      } else if (const std::string_view near = nearest(word, visible_locals()); !near.empty()) {
-        complain<message::assigned_misspelt>(name, word, near);
       } else {
-        complain<message::assigned_unknown>(name, shorten(word));
+        complain_unknown(name, true);
       }
     }
     add_statement(assign);
@@ -261,17 +275,44 @@ bool Parser::parse_name_statement() {
     Store store;
     store.buffer = resolve_buffer(name);
     if (!parse_expr(store.index) || !expect(Tok::RBracket, "`]`", "close the index") ||
-        !expect(Tok::Assign, "`=`", "store a value: `buffer[i] = value`") ||
+        !expect(Tok::Assign, "`=`",
+                token_.infix != nullptr ? "write it out, as in `b[i] = b[i] | 1`"
+                                        : "store a value: `buffer[i] = value`") ||
         !parse_expr(store.value)) {
       return false;
     }
     add_statement(store);
     return true;
   }
+  return fail_unknown_statement(first);
+}
+
+// What starts with a name but is no assignment: most likely something from another language.
+bool Parser::fail_unknown_statement(Token name) {
+  const std::string_view word = lexer_.text(name.span);
+  if (token_.infix != nullptr) {
+    return fail_expected("`=` or `[`", "write it out, as in `x = x + 1`");
+  }
   if (at(Tok::LParen) || at(Tok::Dot)) {
     return fail_expected("`=` or `[`", "a call is a value: bind it, as in `let x = …(…)`");
   }
-  return fail_expected("`=` or `[`", "assign a local (`x = 1`) or store to a buffer (`b[i] = 1`)");
+  const std::string_view near =
+      nearest(word, {"let", "if", "for", "break", "return", "barrier", "else", "while"});
+  std::string fix = "assign a local (`x = 1`) or store to a buffer (`b[i] = 1`)";
+  if (word == "while" || word == "loop" || word == "do") {
+    fix = "loops are bounded: write `for k in 0..n { … }` and leave it with `break`";
+  } else if (word == "continue") {
+    fix = "put the rest of the loop's body under an `if`";
+  } else if (word == "else" || near == "else") {
+    fix = "`else` belongs right behind an if's `}`";
+  } else if (!near.empty() && near != "while") {
+    fix = "did you mean `" + std::string(near) + "`?";
+  } else if (at(Tok::Name) && !token_.newline_before) {
+    fix = "declare a local with `let`; its type is that of its value";
+  } else {
+    return fail_missing("`=` or `[`", fix);
+  }
+  return fail<message::expected>(name.span, "a statement", "`" + shorten(word, 40) + "`", fix);
 }
 
 bool Parser::parse_atomic(LocalId result) {

@@ -49,6 +49,13 @@ class Parser {
   bool fail_expected(std::string_view what, std::string_view fix) {
     return fail<message::expected>(token_.span, what, found(), fix);
   }
+  // Something is missing before the current token; on the line before, when that one has ended.
+  bool fail_missing(std::string_view what, std::string_view fix) {
+    if (!token_.newline_before && !at(Tok::End)) return fail_expected(what, fix);
+    const std::uint32_t end = previous_.span.end;
+    const std::string_view where = at(Tok::End) ? "the end of the file" : "the end of the line";
+    return fail<message::expected>({end, end}, what, where, fix);
+  }
   // An error that leaves the syntax intact. What follows a syntax error may be its consequence.
   template <class Message, class... Arguments>
   void complain(Span span, const Arguments&... arguments) {
@@ -66,6 +73,7 @@ class Parser {
   // --- Items ---
   void parse_program();
   bool parse_program_header(Program& program);
+  bool at_buffer();
   bool parse_buffer(Program& program, std::vector<bool>& written);
   void number_bindings(Program& program, const std::vector<bool>& written);
   void parse_op();
@@ -95,6 +103,7 @@ class Parser {
   bool parse_if();
   bool parse_for();
   bool parse_name_statement();
+  bool fail_unknown_statement(Token name);
   bool parse_atomic(LocalId result);
   void open_block(Branch branch, std::uint32_t owner, std::uint32_t brace);
   void close_block();
@@ -125,9 +134,10 @@ class Parser {
   bool parse_operand(bool& complete);
   bool parse_name_operand(bool& complete);
   std::string joined(Span id) const;
+  bool at_statement() const;
   bool parse_lanes();
   bool parse_number(bool negative, std::uint32_t begin);
-  bool read_literal(bool negative, TypedBits& literal);
+  bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal);
   bool close_bracket();
   void finish_call(const OpenExpr& open, Span span);
   void reduce(int precedence);
@@ -136,6 +146,7 @@ class Parser {
   void push_wrong(Span span) { push(interner_->local(LocalId{}), span); }
   ExprId wrong_value(Span span);
   BufferId resolve_buffer(Span name);
+  void complain_unknown(Span span, bool assigned);
 
   std::vector<std::string_view> visible_locals() const;
 
@@ -160,6 +171,8 @@ class Parser {
   struct Binding {
     LocalId local;
     BufferId buffer;
+    bool was_local = false;  // declared by now, in this scope or another one
+    bool reported = false;   // as unknown: once is enough
   };
   std::vector<Binding> bindings_;  // by number of the name
   struct Hidden {

@@ -113,6 +113,7 @@ Diagnostic unknown_callee(const Context& context, std::string_view id) {
   for (const Op* op : context.callees.registry.all()) known.push_back(op->id);
   std::ranges::sort(known);
   const std::string_view near = nearest(id, known);
+  if (!near.empty() && !dotted) return diagnose<message::misspelt_function>(id, near);
   if (!near.empty()) return diagnose<message::misspelt_op>(id, near);
   if (!dotted) return diagnose<message::unknown_function>(shorten(id));
   return diagnose<message::unknown_op>(shorten(id));

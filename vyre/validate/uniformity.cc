@@ -194,10 +194,13 @@ std::string Uniformity::reason(Node flow) const {
   while (cause_[source] != source) source = cause_[source];
   const Stmt& owner = body_.stmts[flow_owner_[flow_cause - first_flow]];
   const std::string_view what = std::holds_alternative<If>(owner) ? "an `if`" : "a `for`";
-  const std::string value = source < locals_
-                                ? print_expr(body_, context_.buffers, ExprId{source}, 40)
-                                : "the result of an atomic, " + body_.locals[source - locals_].name;
-  return std::string(what) + " around or before it depends on `" + shorten(value) + "`";
+  std::string value = "the result of an atomic, `";
+  if (source < locals_) {
+    value = "`" + print_expr(body_, context_.buffers, ExprId{source}, 40);
+  } else {
+    value += body_.locals[source - locals_].name;
+  }
+  return std::string(what) + " around or before it depends on " + shorten(value, 80) + "`";
 }
 
 }  // namespace

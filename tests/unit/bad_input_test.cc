@@ -1,0 +1,359 @@
+// Whatever the command is given, it answers with a code, a fix and the right exit status, in
+// bounded time.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command.h"
+#include "tests/support/generator.h"
+#include "tools/vyre/command.h"
+
+namespace vyre {
+namespace {
+
+using Codes = std::vector<std::string>;
+using Arguments = std::vector<std::string_view>;
+
+struct Answer {
+  int status;
+  Codes codes;
+};
+
+// Runs a verb as people do and as programs do; both have to agree.
+Answer answer(const Arguments& arguments, std::string_view input = {}) {
+  const auto start = std::chrono::steady_clock::now();
+  const CommandResult plain = run_vyre(arguments, input);
+  Arguments with_json = arguments;
+  with_json.push_back("--json");
+  const CommandResult json = run_vyre(with_json, input);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_EQ(plain.status, json.status);
+  EXPECT_LT(plain.err.size(), std::size_t{4} << 20);
+
+  Answer result{json.status, {}};
+  const nlohmann::json object = nlohmann::json::parse(json.out, nullptr, false);
+  EXPECT_FALSE(object.is_discarded()) << json.out.substr(0, 400);
+  if (object.is_discarded() || !object.contains("diagnostics")) return result;
+  for (const nlohmann::json& diagnostic : object["diagnostics"]) {
+    const std::string code = diagnostic["code"];
+    EXPECT_FALSE(diagnostic["problem"].get<std::string>().empty()) << code;
+    EXPECT_FALSE(diagnostic["fix"].get<std::string>().empty()) << code;
+    EXPECT_NE(plain.err.find("error[" + code + "]"), std::string::npos) << code;
+    EXPECT_NE(plain.err.find("fix: "), std::string::npos) << code;
+    if (code[0] == 'P' || code[0] == 'V') {
+      EXPECT_GT(diagnostic["line"].get<int>(), 0) << code;
+      EXPECT_GT(diagnostic["column"].get<int>(), 0) << code;
+      EXPECT_EQ(diagnostic["file"].get<std::string>(), "<stdin>") << code;
+    }
+    result.codes.push_back(code);
+  }
+  return result;
+}
+
+// The first code of what `check` says about a text that is wrong.
+std::string first_code(std::string_view text) {
+  const Answer result = answer({"check", "-"}, text);
+  EXPECT_EQ(result.status, kWrongInput);
+  return result.codes.empty() ? "" : result.codes[0];
+}
+
+// A folder of its own that goes when the test ends.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "vyre_test_XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string file(std::string_view name, std::string_view text = "") const {
+    const std::string path = path_ + "/" + std::string(name);
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+constexpr std::string_view kGood = "program p workgroup(1) {}\n";
+
+// --- Texts ---------------------------------------------------------------------------------------
+
+TEST(BadInput, RandomBytes) {
+  Random random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::string bytes(random.below(400), '\0');
+    const bool ascii = round % 2 == 0;
+    for (char& c : bytes) c = static_cast<char>(ascii ? 32 + random.below(95) : random.below(256));
+    for (const char* verb : {"check", "fmt", "decode"}) {
+      const CommandResult result = run_vyre(Arguments{verb, "-"}, bytes);
+      if (bytes.empty()) continue;
+      EXPECT_EQ(result.status, kWrongInput) << verb;
+      EXPECT_NE(result.err.find("fix: "), std::string::npos) << verb;
+    }
+  }
+}
+
+// Tokens in any order, which get further than bytes do.
+TEST(BadInput, RandomTokens) {
+  constexpr std::string_view kTokens[] = {"program",
+                                          "op",
+                                          "p",
+                                          "workgroup",
+                                          "(",
+                                          "1",
+                                          ")",
+                                          "{",
+                                          "}",
+                                          "read",
+                                          "x",
+                                          ":",
+                                          "u32",
+                                          "[",
+                                          "]",
+                                          "@",
+                                          "0",
+                                          "let",
+                                          "=",
+                                          "if",
+                                          "else",
+                                          "for",
+                                          "in",
+                                          "..",
+                                          "return",
+                                          "->",
+                                          ".",
+                                          ",",
+                                          "+",
+                                          "-",
+                                          "<",
+                                          "min",
+                                          "len",
+                                          "break",
+                                          "law",
+                                          "\"s\"",
+                                          "barrier",
+                                          "atomic_add",
+                                          "select",
+                                          "true",
+                                          "invocation_id",
+                                          "// c\n",
+                                          "\n"};
+  Random random(2);
+  for (int round = 0; round < 300; ++round) {
+    std::string text = round % 2 == 0 ? "program p workgroup(1) { read x: u32[]\n" : "";
+    for (std::uint32_t count = random.below(60); count > 0; --count) {
+      text += random.pick(kTokens);
+      text += ' ';
+    }
+    for (const char* verb : {"check", "fmt"}) {
+      const CommandResult result = run_vyre(Arguments{verb, "-"}, text);
+      EXPECT_LE(result.status, kWrongInput) << text;
+      EXPECT_EQ(result.status == kWrongInput, result.err.find("fix: ") != std::string::npos)
+          << verb << ": " << text;
+    }
+  }
+}
+
+TEST(BadInput, TenMegabytesOfOneThing) {
+  constexpr std::size_t kSize = 10'000'000;
+  const auto much = [](std::string_view part) {
+    std::string text;
+    text.reserve(kSize + part.size());
+    while (text.size() < kSize) text += part;
+    return text;
+  };
+  EXPECT_EQ(first_code(much("(")), "P006");
+  EXPECT_EQ(first_code(much("{")), "P006");
+  EXPECT_EQ(first_code(much("[")), "P006");
+  EXPECT_EQ(first_code(much("-")), "P006");
+  EXPECT_EQ(first_code(much("a")), "P007");
+  EXPECT_EQ(first_code(much("\"")), "P006");
+  EXPECT_EQ(first_code(much(";")), "P002");
+  EXPECT_EQ(first_code(much("program ")), "P006");
+  EXPECT_EQ(answer({"check", "-"}, much("\n")).status, kFine);
+  EXPECT_EQ(answer({"check", "-"}, much("// c\n")).status, kFine);
+
+  const std::string in_program = "program p workgroup(1) { let a = 1 ";
+  EXPECT_EQ(first_code(in_program + much("{")), "V019");
+  for (const char* part : {"(", "-", "[", "a[", "min(", "a.", "~", "!"}) {
+    const std::string code = first_code(in_program + "let b = " + much(part));
+    EXPECT_TRUE(code[0] == 'P' || code == "V005") << part << " " << code;
+  }
+  EXPECT_EQ(first_code(in_program + "let b = " + much("1")), "P004");
+  EXPECT_EQ(first_code(in_program + "let b = a" + much(" + a")), "V037");
+  EXPECT_EQ(first_code(in_program + much("let ")), "P006");
+  EXPECT_EQ(first_code(in_program + much("if a { } else ")), "P006");
+  EXPECT_EQ(first_code("op my.op(" + much("a: u32, ")), "P006");
+  EXPECT_EQ(first_code("op my" + much(".a") + "() -> u32 { return 1 }"), "P007");
+  EXPECT_EQ(first_code("op my.op() -> u32 { \"" + much("\\n")), "P005");
+}
+
+TEST(BadInput, NamesBeyondTheLimit) {
+  const std::string name((std::size_t{1} << 20) + 1, 'a');
+  EXPECT_EQ(first_code("program " + name + " workgroup(1) { }"), "P007");
+  EXPECT_EQ(first_code("program p workgroup(1) { let " + name + " = 1 }"), "P007");
+  EXPECT_EQ(first_code("program p workgroup(1) { let a = " + name + " }"), "P007");
+  EXPECT_EQ(first_code("program p workgroup(1) { let a = " + name + "(1) }"), "P007");
+  EXPECT_EQ(first_code("program p workgroup(1) { let a = my." + name + "(1) }"), "P007");
+}
+
+TEST(BadInput, NumbersOutOfRange) {
+  const std::string huge(100'000, '9');
+  for (const std::string& number : {std::string("4294967296"), huge}) {
+    EXPECT_EQ(first_code("program p workgroup(" + number + ") { }"), "P004");
+    EXPECT_EQ(first_code("program p workgroup(1, 1, " + number + ") { }"), "P004");
+    EXPECT_EQ(first_code("program p workgroup(1) { read a: u32[" + number + "] }"), "P004");
+    EXPECT_EQ(first_code("program p workgroup(1) { read a: u32[] @" + number + " }"), "P004");
+    EXPECT_EQ(first_code("program p workgroup(1) { let a = " + number + " }"), "P004");
+    EXPECT_EQ(
+        first_code("op my.op(a: u32, b: u32) -> u32 { law identity(" + number + ") return a }"),
+        "P004");
+    EXPECT_EQ(first_code("program p workgroup(1) { let a = -" + number + "i32 }"), "P004");
+  }
+  EXPECT_EQ(first_code("program p workgroup(1) { let a = " + huge + "u128 }"), "P004");
+  EXPECT_EQ(first_code("program p workgroup(-1) { }"), "P006");
+  EXPECT_EQ(first_code("program p workgroup(0) { }"), "V003");
+  EXPECT_EQ(first_code("program p workgroup(1) { uniform a: u128[4097] }"), "V036");
+}
+
+TEST(BadInput, InvalidUtf8) {
+  for (const char* bad :
+       {"\x80", "\xff", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xc3"}) {
+    const std::string byte(bad);
+    EXPECT_EQ(first_code(byte), "P001");
+    EXPECT_EQ(first_code("// a comment " + byte + "\n"), "P001");
+    EXPECT_EQ(first_code("op my.op() -> u32 { \"" + byte + "\" return 1 }"), "P001");
+    EXPECT_EQ(first_code("program p" + byte + " workgroup(1) { }"), "P001");
+    EXPECT_EQ(first_code("program p workgroup(1) { let a" + byte + " = 1 }"), "P001");
+    EXPECT_EQ(first_code(std::string(kGood) + byte), "P001");
+  }
+  EXPECT_EQ(first_code("program p workgroup(1) { let ä = 1 }"), "P002");
+  const Answer place = answer({"check", "-"}, "\n\n  \xff");
+  EXPECT_EQ(place.codes, Codes{"P001"});
+  const CommandResult shown = run_vyre(Arguments{"check", "-"}, "\n\n  \xff");
+  EXPECT_TRUE(shown.err.starts_with("<stdin>:3:3: error[P001]")) << shown.err;
+}
+
+TEST(BadInput, NulBytes) {
+  const std::string nul(1, '\0');
+  EXPECT_EQ(first_code(nul), "P002");
+  EXPECT_EQ(first_code("program p" + nul + " workgroup(1) { }"), "P002");
+  EXPECT_EQ(first_code(std::string(kGood) + nul), "P002");
+  EXPECT_EQ(first_code(std::string(1000, '\0')), "P002");
+}
+
+TEST(BadInput, DamagedWireFiles) {
+  const std::string bytes = run_vyre(Arguments{"encode", "-"}, kGood).out;
+  ASSERT_EQ(answer({"check", "-"}, bytes).status, kFine);
+  Random random(3);
+  for (std::size_t size = 8; size < bytes.size(); ++size) {
+    for (const char* verb : {"check", "decode"}) {
+      const Answer cut = answer({verb, "-"}, bytes.substr(0, size));
+      EXPECT_EQ(cut.status, kWrongInput);
+      EXPECT_EQ(cut.codes.at(0)[0], 'W') << size;
+    }
+  }
+  for (int round = 0; round < 100; ++round) {
+    std::string damaged = bytes;
+    const std::uint32_t at = 8 + random.below(static_cast<std::uint32_t>(bytes.size() - 8));
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << random.below(8)));
+    EXPECT_EQ(answer({"decode", "-"}, damaged).status, kWrongInput);
+  }
+  EXPECT_EQ(answer({"decode", "-"}, kGood).codes, Codes{"W001"});
+  EXPECT_EQ(answer({"decode", "-"}, bytes + "x").status, kWrongInput);
+}
+
+// --- Arguments -----------------------------------------------------------------------------------
+
+TEST(BadArguments, AreUsageErrors) {
+  const auto usage = [](const Arguments& arguments, std::string_view code) {
+    const Answer result = answer(arguments, kGood);
+    EXPECT_EQ(result.status, kUsage) << arguments[0];
+    EXPECT_EQ(result.codes, Codes{std::string(code)}) << arguments[0];
+  };
+  EXPECT_EQ(run_vyre({}).status, kUsage);
+  usage({"frobnicate"}, "U001");
+  usage({""}, "U001");
+  usage({"chekc", "-"}, "U001");
+  usage({std::string_view("\xff\0", 2)}, "U001");
+  usage({"help", "nothing"}, "U001");
+  for (const Verb& verb : all_verbs()) {
+    usage({verb.name, "--frobnicate"}, "U002");
+    usage({verb.name, "-z"}, "U002");
+    usage({verb.name, "--json=yes"}, "U004");
+    if (verb.least_operands > 0) usage({verb.name}, "U003");
+    if (verb.most_operands == 1) usage({verb.name, "-", "-"}, "U004");
+  }
+  usage({"check", "-", "-"}, "U006");
+  usage({"fmt", "--check", "-", "-"}, "U006");
+  usage({"fmt", "-i", "-"}, "U006");
+  usage({"fmt", "-i", "--check", "-"}, "U004");
+  usage({"fmt", "a", "b"}, "U004");
+  usage({"fmt", "-i", "-i", "-"}, "U004");
+  usage({"explain", "V999"}, "U005");
+  usage({"ops", "no.such.op"}, "U005");
+  usage({"completion", "fish"}, "U005");
+  EXPECT_EQ(run_vyre(Arguments{"encode", "-", "-o"}, kGood).status, kUsage);
+  EXPECT_EQ(run_vyre(Arguments{"check", "--json", "--json", "-"}, kGood).status, kUsage);
+}
+
+TEST(BadArguments, FilesThatCannotBeRead) {
+  const Folder folder;
+  for (const std::string& path : {folder.path() + "/missing", folder.path(), std::string(""),
+                                  folder.path() + "/" + std::string(5000, 'a')}) {
+    for (const char* verb : {"check", "fmt", "decode"}) {
+      const Answer result = answer({verb, "--", path});
+      EXPECT_EQ(result.status, path.empty() && result.status != kWrongInput ? kUsage : kWrongInput);
+      if (!path.empty()) EXPECT_EQ(result.codes, Codes{"I001"}) << verb << " " << path;
+    }
+  }
+  if (geteuid() == 0) return;  // who may read everything
+  const std::string secret = folder.file("secret", kGood);
+  ASSERT_EQ(chmod(secret.c_str(), 0), 0);
+  EXPECT_EQ(answer({"check", secret}).codes, Codes{"I001"});
+}
+
+TEST(BadArguments, FilesThatCannotBeWritten) {
+  const Folder folder;
+  const std::string good = folder.file("good.vyre", kGood);
+  const std::string nowhere = folder.path() + "/missing/out";
+  for (const std::string& path : {nowhere, folder.path()}) {
+    const Answer result = answer({"encode", good, "-o", path});
+    EXPECT_EQ(result.status, kEnvironment) << path;
+    EXPECT_EQ(result.codes, Codes{"I002"}) << path;
+  }
+  if (access("/dev/full", W_OK) == 0) {
+    EXPECT_EQ(answer({"encode", good, "-o", "/dev/full"}).codes, Codes{"I002"});
+  }
+  // An input that is wrong writes nothing.
+  const std::string bad = folder.file("bad.vyre", "program");
+  const std::string out = folder.path() + "/out";
+  EXPECT_EQ(run_vyre(Arguments{"encode", bad, "-o", out}).status, kWrongInput);
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(BadArguments, OneBadFileDoesNotHideAnother) {
+  const Folder folder;
+  const std::string one = folder.file("one.vyre", "program");
+  const std::string two = folder.file("two.vyre", "op");
+  const std::string good = folder.file("good.vyre", kGood);
+  const CommandResult result = run_vyre(Arguments{"check", one, good, folder.path() + "/no", two});
+  EXPECT_EQ(result.status, kWrongInput);
+  for (const char* part : {"one.vyre:1:", "two.vyre:1:", "error[I001]"}) {
+    EXPECT_NE(result.err.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(result.err.find("good.vyre"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace vyre
