@@ -68,7 +68,8 @@ TEST(Docs, EveryCodeHasAPage) {
 
 TEST(Docs, EveryPageHasACode) {
   for (const auto& file : std::filesystem::directory_iterator(kRoot + "tools/vyre/pages")) {
-    for (std::string_view line : split(read_file(file.path()), '\n')) {
+    const std::string text = read_file(file.path());
+    for (std::string_view line : split(text, '\n')) {
       if (!line.starts_with("## ")) continue;
       EXPECT_NE(find_code(line.substr(3)), nullptr) << line;
     }

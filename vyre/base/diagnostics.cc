@@ -58,7 +58,9 @@ void excerpt(Diagnostic& diagnostic, std::string_view text, Span span, std::size
   constexpr std::size_t kBefore = 60;
   constexpr std::size_t kAfter = 100;
   std::size_t first = line_start;
-  std::size_t last = std::min(text.find_first_of("\r\n", span.begin), text.size());
+  // A line may be very long, so only what can be shown of it is looked at.
+  const std::string_view ahead = text.substr(span.begin, kAfter + 21);
+  std::size_t last = span.begin + std::min(ahead.find_first_of("\r\n"), ahead.size());
   std::string_view lead, trail;
   if (span.begin - first > kBefore + 20) {
     first = span.begin - kBefore;
@@ -105,19 +107,25 @@ std::vector<Diagnostic> Findings::located(const Source& source) && {
   std::ranges::sort(found_, {}, [](const Finding& f) { return std::pair(f.span.begin, f.order); });
   std::vector<Diagnostic> diagnostics;
   std::uint32_t line = 1;
+  std::uint32_t column = 1;
   std::size_t line_start = 0;
+  std::size_t counted = 0;  // how far lines and columns are counted
   for (Finding& finding : found_) {
     Span span = finding.span;
     span.begin = std::min(span.begin, static_cast<std::uint32_t>(text.size()));
-    for (std::size_t newline = text.find('\n', line_start); newline < span.begin;
-         newline = text.find('\n', line_start)) {
-      line_start = newline + 1;
-      ++line;
+    const std::string_view between = text.substr(counted, span.begin - counted);
+    if (const std::size_t newline = between.rfind('\n'); newline != std::string_view::npos) {
+      line += static_cast<std::uint32_t>(std::ranges::count(between, '\n'));
+      line_start = counted + newline + 1;
+      column = 1 + characters(between.substr(newline + 1));
+    } else {
+      column += characters(between);
     }
+    counted = span.begin;
     Diagnostic& diagnostic = finding.diagnostic;
     diagnostic.file = source.file;
     diagnostic.line = line;
-    diagnostic.column = characters(text.substr(line_start, span.begin - line_start)) + 1;
+    diagnostic.column = column;
     excerpt(diagnostic, text, span, line_start);
     diagnostics.push_back(std::move(diagnostic));
   }

@@ -58,6 +58,11 @@ class Lexer {
   Lexer(std::string_view text, Findings& findings) : text_(text), findings_(findings) {}
 
   Token next();
+  Token next_but_comments() {
+    Token token = next();
+    while (token.kind == Tok::Comment) token = next();
+    return token;
+  }
   void seek(std::uint32_t offset) { at_ = offset; }
   void set_quiet(bool quiet) { quiet_ = quiet; }  // in text that is skipped anyway
   std::size_t errors() const { return errors_; }  // how many were reported

@@ -18,9 +18,7 @@ constexpr std::size_t kMaxSyntaxErrors = 100;
 void Parser::advance() {
   previous_ = token_;
   const std::size_t before = lexer_.errors();
-  do {
-    token_ = lexer_.next();
-  } while (token_.kind == Tok::Comment);
+  token_ = lexer_.next_but_comments();
   if (lexer_.errors() != before) note_failure();
 }
 
@@ -208,8 +206,9 @@ bool Parser::at_buffer() {
   }
   Lexer probe = lexer_;
   probe.set_quiet(true);
-  return (token_.word == Word::None || token_.word == Word::In) && probe.next().kind == Tok::Name &&
-         probe.next().kind == Tok::Colon;
+  return (token_.word == Word::None || token_.word == Word::In) &&
+         probe.next_but_comments().kind == Tok::Name &&
+         probe.next_but_comments().kind == Tok::Colon;
 }
 
 bool Parser::parse_buffer(Program& program, std::vector<bool>& written) {

@@ -163,7 +163,7 @@ bool Parser::at_statement() const {
   }
   Lexer probe = lexer_;
   probe.set_quiet(true);
-  return probe.next().kind != Tok::Dot;
+  return probe.next_but_comments().kind != Tok::Dot;
 }
 
 bool Parser::parse_name_operand(bool& complete) {
@@ -177,19 +177,15 @@ bool Parser::parse_name_operand(bool& complete) {
     probe.seek(token_.span.end);
     Token ahead{};
     ahead.kind = Tok::Dot;
-    const auto next_token = [&] {
-      do ahead = probe.next();
-      while (ahead.kind == Tok::Comment);
-    };
     Span id{name.span.begin, name.span.end};
     std::string text(word);
     while (ahead.kind == Tok::Dot) {
-      next_token();
+      ahead = probe.next_but_comments();
       if (ahead.kind != Tok::Name) break;
       id.end = ahead.span.end;
       text += '.';
       text += lexer_.text(ahead.span);
-      next_token();
+      ahead = probe.next_but_comments();
     }
     if (ahead.kind == Tok::LParen) {
       while (token_.span.begin != ahead.span.begin) advance();

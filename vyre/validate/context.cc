@@ -9,33 +9,20 @@ namespace {
 
 const std::vector<BufferDecl> kNoBuffers;
 
-// Tokens of a source from an offset on.
-class Tokens {
- public:
-  Tokens(std::string_view text, std::uint32_t offset) : lexer_(text, scratch_) {
-    lexer_.seek(offset);
+// The token of a statement that a place means; the statement starts at `begin`.
+Span token_in(std::string_view text, std::uint32_t begin, Place::Kind kind) {
+  Findings scratch;
+  Lexer lexer(text, scratch);
+  lexer.seek(begin);
+  Token token = lexer.next_but_comments();
+  if (kind == Place::Kind::LocalName && (token.word == Word::Let || token.word == Word::For)) {
+    token = lexer.next_but_comments();
+  } else if (kind == Place::Kind::Accessed && token.word != Word::None) {
+    // An atomic: its buffer stands behind the parenthesis.
+    while (token.kind != Tok::LParen && token.kind != Tok::End) token = lexer.next_but_comments();
+    token = lexer.next_but_comments();
   }
-  Token next() {
-    Token token;
-    do {
-      token = lexer_.next();
-    } while (token.kind == Tok::Comment);
-    return token;
-  }
-
- private:
-  Findings scratch_;
-  Lexer lexer_;
-};
-
-// The name that a statement declares, assigns or accesses.
-Span name_in(std::string_view text, std::uint32_t begin, bool of_buffer) {
-  Tokens tokens(text, begin);
-  Token token = tokens.next();
-  if (!of_buffer && (token.word == Word::Let || token.word == Word::For)) return tokens.next().span;
-  if (!of_buffer || token.word == Word::None) return token.span;
-  while (token.kind != Tok::LParen && token.kind != Tok::End) token = tokens.next();
-  return tokens.next().span;
+  return token.span;
 }
 
 }  // namespace
@@ -71,7 +58,6 @@ Place Context::root(std::uint32_t stmt, std::size_t k) const {
 }
 
 Span Context::span_of(Place place) const {
-  const std::string_view text = source_->text;
   switch (place.kind) {
     case Place::Kind::Title: return positions_->name;
     case Place::Kind::GroupSize: return positions_->workgroup_size;
@@ -81,11 +67,9 @@ Span Context::span_of(Place place) const {
     case Place::Kind::LawLine: return positions_->laws[place.index];
     case Place::Kind::Close: return {positions_->end, positions_->end + 1};
     case Place::Kind::Head:
-      return Tokens(text, positions_->statements[place.index].begin).next().span;
     case Place::Kind::LocalName:
     case Place::Kind::Accessed:
-      return name_in(text, positions_->statements[place.index].begin,
-                     place.kind == Place::Kind::Accessed);
+      return token_in(source_->text, positions_->statements[place.index].begin, place.kind);
     case Place::Kind::Use:
       return positions_->uses[positions_->statements[place.index].first_use + place.use];
   }
