@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = VYRE_ROOT "/tests/golden";
+const fs::path kFolder = source_root() + "/tests/golden";
 
 std::vector<fs::path> files_with(std::initializer_list<std::string_view> extensions) {
   std::vector<fs::path> found;

@@ -48,6 +48,11 @@ CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_
   return {status, out.text(), err.text()};
 }
 
+std::string source_root() {
+  const char* root = std::getenv("VYRE_ROOT");
+  return root != nullptr ? root : VYRE_ROOT;
+}
+
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file) << "cannot read " << path;

@@ -17,6 +17,9 @@ struct CommandResult {
 // The arguments are those behind `vyre`; `input` is what it finds on standard input.
 CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input = {});
 
+// Where the source tree is: VYRE_ROOT in the environment, or where it was when this was built.
+std::string source_root();
+
 std::string read_file(const std::string& path);
 
 // Whether expectations and generated documents are rewritten instead of compared.

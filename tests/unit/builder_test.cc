@@ -398,6 +398,23 @@ TEST(Builder, OrderOfConstructionDoesNotMatter) {
   EXPECT_EQ(digest(make(false, false)), digest(make(true, true)));
 }
 
+TEST(Builder, ComputesConstantsAsVyreDoes) {
+  const auto stored = [](auto value) {
+    Builder b("p", {1});
+    b.read_write<u64>("wide")[0] = value(0);
+    b.read_write<vec2u32>("pair")[0] = value(1);
+    const Result<Program> program = b.finish();
+    EXPECT_TRUE(program.ok()) << messages(program.diagnostics());
+    return print(*program);
+  };
+  const std::string text = stored([](int k) -> Value {
+    return k == 0 ? (u64(1) << 40) / (u64(3) - u64(3)) + u64(vec2u32(7, 9))
+                  : vec2u32(1, 2) * vec2u32(i32(-1));
+  });
+  EXPECT_NE(text.find("wide[0] = 0x900000007u64\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("pair[0] = vec2u32(0xffffffff, 0xfffffffe)\n"), std::string::npos) << text;
+}
+
 // --- Misuse --------------------------------------------------------------------------------------
 
 template <class Finished>
@@ -439,6 +456,7 @@ TEST(BuilderMisuse, WrongTypes) {
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = !t.wide[0]; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.src[0] << t.wide[0]; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i.z(); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(t.i, t.i).lane(4); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(t.wide[0], 1).x(); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(t.i, t.i, t.wide[0]); }), Codes{"V029"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(t.wide[0], t.i, 1); }), Codes{"V030"});

@@ -239,7 +239,7 @@ TEST(Example, BuilderPrintsItsProgramAndItsMistakes) {
   std::string out(4096, '\0');
   out.resize(std::fread(out.data(), 1, out.size(), pipe));
   ASSERT_EQ(pclose(pipe), 0);
-  const Module module = *parse(read_file(VYRE_ROOT "/examples/popcount_xor.vyre"));
+  const Module module = *parse(read_file(source_root() + "/examples/popcount_xor.vyre"));
   const Program& program = std::get<Program>(module.items[0]);
   EXPECT_EQ(out.find(print(program) + "digest " + digest(program) + "\n"), 0u) << out;
   for (const char* code : {"error[V006]", "error[V010]", "error[V028]"}) {

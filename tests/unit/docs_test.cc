@@ -12,7 +12,7 @@
 namespace vyre {
 namespace {
 
-const std::string kRoot = VYRE_ROOT "/";
+const std::string kRoot = source_root() + "/";
 
 // What `vyre` prints, which is expected to be fine.
 std::string output_of(std::initializer_list<std::string_view> arguments) {

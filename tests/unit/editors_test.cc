@@ -138,7 +138,7 @@ class TextMate : public testing::Test {
 
  private:
   std::vector<Rule> rules_ = parse_rules(nlohmann::json::parse(
-      read_file(VYRE_ROOT "/editors/vscode/syntaxes/vyre.tmLanguage.json"))["patterns"]);
+      read_file(source_root() + "/editors/vscode/syntaxes/vyre.tmLanguage.json"))["patterns"]);
 };
 
 bool is_function(const OperationInfo& row) {
@@ -233,7 +233,7 @@ TEST_F(TextMate, KnowsTheRestOfTheGrammar) {
 TEST(Vim, KnowsEveryWord) {
   std::map<std::string, std::set<std::string, std::less<>>> groups;
   std::set<std::string, std::less<>> all;
-  std::istringstream file(read_file(VYRE_ROOT "/editors/vim/syntax/vyre.vim"));
+  std::istringstream file(read_file(source_root() + "/editors/vim/syntax/vyre.vim"));
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string syn, keyword, group, word;

@@ -1,6 +1,7 @@
 // The wire format: everything survives the way there and back, there is one encoding, and every
 // kind of damage gets its own code and place.
 #include "vyre/wire/wire.h"
+#include "tests/support/command.h"
 
 #include <gtest/gtest.h>
 
@@ -648,7 +649,7 @@ TEST(Wire, DigestsAreOfTheItems) {
 
 // docs/wire-format.md lists the tags that the tables have, and no others.
 TEST(Wire, ThePageListsEveryTag) {
-  std::ifstream file(VYRE_ROOT "/docs/wire-format.md");
+  std::ifstream file(source_root() + "/docs/wire-format.md");
   std::vector<std::string> listed, expected;
   bool in_tags = false;
   for (std::string line; std::getline(file, line);) {

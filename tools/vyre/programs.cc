@@ -38,7 +38,7 @@ int run_fmt(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const bool in_place = invocation.has("--in-place");
   const bool check = invocation.has("--check");
-  const auto fail = [&](Diagnostic diagnostic) { return report({{diagnostic}}, json, console); };
+  const auto fail = [&](const Diagnostic& diagnostic) { return report({{diagnostic}}, json, console); };
   if (in_place && check) return fail(diagnose<message::conflict>("--in-place", "--check"));
   if (names_stdin_twice(invocation)) return fail(diagnose<message::stdin_twice>());
   if (!in_place && !check && invocation.operands.size() > 1) {

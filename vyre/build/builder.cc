@@ -129,9 +129,13 @@ Value Value::lane(std::uint32_t index) const {
     return bits_.lanes[index];
   }
   if (owner_ == nullptr) return {};
+  if (index > 3) {
+    owner_->misuse<message::missing_lane>(type_, index, "the lanes are numbered 0 to 3");
+    return owner_->make(owner_->interner_.local({}), DataType::U32);
+  }
   const ExprId arg = owner_->expr(*this);
   return owner_->make(
-      owner_->interner_.make(Operation::Lane, static_cast<std::uint8_t>(index & 3), 0, {&arg, 1}),
+      owner_->interner_.make(Operation::Lane, static_cast<std::uint8_t>(index), 0, {&arg, 1}),
       DataType::U32);
 }
 
@@ -197,6 +201,7 @@ Value BodyBuilder::local_value(LocalId local, DataType type) {
 }
 
 LocalId BodyBuilder::declare(std::string name) {
+  names_.insert(name);
   body_.locals.push_back({std::move(name)});
   return LocalId{body_.locals.size() - 1};
 }
@@ -206,8 +211,7 @@ std::string BodyBuilder::fresh_name(std::string_view stem) {
   std::string name;
   do {
     name = std::string(stem) + std::to_string(fresh_++);
-  } while (
-      std::ranges::any_of(body_.locals, [&](const Local& local) { return local.name == name; }));
+  } while (names_.contains(name));
   return name;
 }
 
@@ -427,7 +431,10 @@ OpBuilder::OpBuilder(std::string id, DataType output) : BodyBuilder(id) {
 }
 
 Value OpBuilder::add_parameter(std::string name, DataType type) {
-  if (body_.locals.size() != op_.signature.inputs.size()) misuse<message::late_parameter>(name_);
+  if (body_.locals.size() != op_.signature.inputs.size()) {
+    misuse<message::late_parameter>(name_);
+    return make(interner_.local({}), type);
+  }
   op_.signature.inputs.push_back(type);
   return local_value(declare(std::move(name)), type);
 }

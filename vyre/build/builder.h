@@ -19,6 +19,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "vyre/base/result.h"
@@ -244,6 +245,7 @@ class BodyBuilder {
   Body body_;
   Interner interner_{body_};
   std::uint32_t fresh_ = 0;
+  std::unordered_set<std::string> names_;  // of the locals
   std::vector<Open> open_;
   std::vector<Diagnostic> misuses_;
 };

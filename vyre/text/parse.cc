@@ -31,12 +31,9 @@ void Parser::note_failure() {
 
 // Whether the current word starts an op id, where it means nothing else.
 bool Parser::before_dot() const {
-  Findings scratch;
-  Lexer probe(source_.text, scratch);
-  probe.seek(token_.span.end);
-  Token ahead = probe.next();
-  while (ahead.kind == Tok::Comment) ahead = probe.next();
-  return ahead.kind == Tok::Dot;
+  Lexer probe = lexer_;
+  probe.set_quiet(true);
+  return probe.next_but_comments().kind == Tok::Dot;
 }
 
 bool Parser::accept(Tok kind) {
@@ -352,11 +349,9 @@ bool Parser::parse_op_id(std::string& id, Span& span) {
   id.clear();
   do {
     if (!at(Tok::Name)) return fail_expected("an op id", "ids look like `family.group.name`");
-    if (id.size() + spelling().size() > kMaxNameBytes) {
-      return fail<message::long_token>(span, id.size() + spelling().size());
-    }
     if (!id.empty()) id += '.';
     id += spelling();
+    if (id.size() > kMaxNameBytes) return fail<message::long_token>(span, id.size());
     span.end = token_.span.end;
     advance();
   } while (accept(Tok::Dot));

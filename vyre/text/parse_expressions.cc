@@ -161,9 +161,7 @@ bool Parser::at_statement() const {
     case Word::Op: break;
     default: return false;
   }
-  Lexer probe = lexer_;
-  probe.set_quiet(true);
-  return probe.next_but_comments().kind != Tok::Dot;
+  return !before_dot();
 }
 
 bool Parser::parse_name_operand(bool& complete) {
