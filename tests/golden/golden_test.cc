@@ -215,6 +215,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"too_many_statements", kLimit},
     {"expression_depth", kLimit},
     {"too_many_expressions", kLimit},
+    {"too_long_text", kLimit},
     {"too_many_buffers", kLimit},
     {"long_name", kLimit},
     {"source_too_large", kLimit},
@@ -230,6 +231,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"too_many_axes", kBuilder},
     {"bad_description", kBuilder},
     {"empty_value", kBuilder},
+    {"no_type", kBuilder},
 };
 
 // Whether a text is a template with something in place of {0}, {1}, …

@@ -13,6 +13,9 @@
 #include "tests/support/command.h"
 #include "tests/support/generator.h"
 #include "tools/vyre/command.h"
+#include "vyre/base/text.h"
+#include "vyre/ir/intern.h"
+#include "vyre/vyre.h"
 
 namespace vyre {
 namespace {
@@ -173,6 +176,59 @@ TEST(BadInput, RandomTokens) {
           << verb << ": " << text;
     }
   }
+}
+
+// Inputs of a megabyte or two whose parts all have to do with each other: quadratic work on any of
+// them would take minutes.
+TEST(BadInput, NothingIsQuadratic) {
+  const auto repeat = [](int count, auto part) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += part(std::to_string(i), i);
+    return text;
+  };
+  const auto program = [](const std::string& body) {
+    return "program p workgroup(1) {\nread_write o: u32[]\n" + body + "}\n";
+  };
+  const auto says = [](std::string_view code, const std::string& text) {
+    const Answer result = brief_answer({"check", "-"}, text);
+    ASSERT_FALSE(result.codes.empty());
+    for (const std::string& found : result.codes) EXPECT_EQ(found, code);
+  };
+  says("V024", program(repeat(20000, [](auto n, int) { return "let v" + n + " = w" + n + "\n"; })));
+  says("V005", program(repeat(20000, [](auto n, int) { return "o[0] = b" + n + "[0]\n"; })));
+  says("V016", program(repeat(20000, [](auto n, int) { return "o[0] = a.b" + n + "(1)\n"; })));
+  says("V017", repeat(20000, [](auto n, int i) {
+         return "op a.b" + n + "(x: u32) -> u32 { return a.b" + std::to_string((i + 1) % 20000) +
+                "(x) + a.b" + std::to_string(i / 2) + "(x) }\n";
+       }));
+  says("V010",
+       program("let v0 = local_id.x\n" +
+               repeat(30000,
+                      [](auto n, int i) {
+                        return "let v" + std::to_string(i + 1) + " = v" + n + "\n";
+                      }) +
+               "if v30000 {\n" + repeat(30000, [](auto, int) { return "barrier\n"; }) + "}\n"));
+}
+
+// A long name that a short wire file mentions often would make an enormous text.
+TEST(BadInput, LongNamesMentionedOften) {
+  Module module = *parse("program p workgroup(1) { read a: u32[] let x = 0 }");
+  Program& p = std::get<Program>(module.items[0]);
+  p.body.locals[0].name = std::string(kMaxNameBytes, 'x');
+  Interner interner(p.body);
+  const Let let = std::get<Let>(p.body.stmts[0]);
+  const ExprId self = interner.local(let.local);
+  for (int i = 0; i < 150; ++i) p.body.stmts.emplace_back(Assign{let.local, self});
+  const CommandResult result = run_vyre(Arguments{"decode", "-"}, *encode(module));
+  EXPECT_EQ(result.status, kWrongInput);
+  EXPECT_NE(result.err.find("error[V037]"), std::string::npos);
+
+  // Nor do messages repeat such a name in full.
+  p.body.stmts.resize(1);
+  p.buffers[0].name = std::string(kMaxNameBytes, 'b');
+  for (int i = 0; i < 100; ++i)
+    p.body.stmts.emplace_back(Store{BufferId{0u}, let.value, let.value});
+  EXPECT_LT(run_vyre(Arguments{"check", "-"}, *encode(module)).err.size(), 1u << 20);
 }
 
 TEST(BadInput, TenMegabytesOfOneThing) {

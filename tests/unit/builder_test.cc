@@ -302,10 +302,10 @@ TEST(Builder, HasEveryAtomic) {
     atomic_min(out[invocation_id.x], 5)
     atomic_max(out[invocation_id.x], 6)
     atomic_exchange(out[invocation_id.x], 7)
-    let old7 = atomic_compare_exchange(out[invocation_id.x], 8, 9)
-    out[1] = old7
-    let old8 = atomic_add(out[2], 10)
-    old8 = 11
+    let old0 = atomic_compare_exchange(out[invocation_id.x], 8, 9)
+    out[1] = old0
+    let old1 = atomic_add(out[2], 10)
+    old1 = 11
   })");
 }
 
@@ -398,6 +398,33 @@ TEST(Builder, OrderOfConstructionDoesNotMatter) {
   EXPECT_EQ(digest(make(false, false)), digest(make(true, true)));
 }
 
+TEST(Builder, NamesOfItsOwnAvoidTheUsers) {
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u32>("old0");
+  const Value first = b.let(out[0]);
+  out[0] = b.atomic_add(out[0], 1) + first;
+  b.let("v0", first);
+  b.for_("old1", 0, 2, [&](Value k) { out[k] = b.let(first); });
+  b.read<u32>("v1");
+  const Result<Program> program = b.finish();
+  ASSERT_TRUE(program.ok()) << messages(program.diagnostics());
+  EXPECT_EQ(*parse(print(*program)), Module{{*program}});
+}
+
+TEST(Builder, BindingsCanBeGiven) {
+  Builder b("p", {1});
+  b.read<u32>("a");
+  b.read<u32>("b").binding(0);
+  b.workgroup<u32>("c", 4);
+  b.uniform<u32>("d").binding(2);
+  b.read_write<u32>("e");
+  const Result<Program> program = b.finish();
+  ASSERT_TRUE(program.ok()) << messages(program.diagnostics());
+  EXPECT_EQ(Module{{*program}},
+            *parse("program p workgroup(1) { read a: u32[] read b: u32[] @0 workgroup c: u32[4] "
+                   "uniform d: u32[] @2 read_write e: u32[] }"));
+}
+
 TEST(Builder, ComputesConstantsAsVyreDoes) {
   const auto stored = [](auto value) {
     Builder b("p", {1});
@@ -474,6 +501,60 @@ TEST(BuilderMisuse, WrongTypes) {
             Codes{"V021"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.call("primitive.bitwise.or", {t.i, t.wide[0]})); }),
             Codes{"V022"});
+}
+
+TEST(BuilderMisuse, WrongConstants) {
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(1, 2).z(); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = u64(1).x(); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = u64(1) + u32(1); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = popcount(true); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(u64(1), 2).x(); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(vec4u32(u64(5))); }), Codes{"V012"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(select(u32(1), u32(2), u64(3))); }), Codes{"V029"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(select(u64(1), u32(2), u32(3))); }), Codes{"V030"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(select(Value(), u32(2), u32(3))); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.literal(DataType::Bool, {{7}})); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.literal(DataType::U64, {{1, 2, 3}})); }),
+            Codes{"V026"});
+  EXPECT_EQ(
+      misused([](Bench& t) { t.b.add_buffer("x", BufferAccess::ReadOnly, DataType::Unknown, 0); }),
+      Codes{"V043"});
+}
+
+TEST(BuilderMisuse, NamesTheStatement) {
+  Bench bench;
+  bench.out[0] = 1;
+  bench.b.if_(bench.out[0], [&] { bench.out[0] = bench.out[1] + -1; });
+  const Result<Program> program = bench.b.finish();
+  ASSERT_EQ(program.diagnostics().size(), 1u);
+  EXPECT_EQ(program.diagnostics()[0].path, "program p: body[1].then[0]");
+}
+
+TEST(BuilderMisuse, RegisteredOpsThatRecurseOrNestTooDeeply) {
+  Registry registry;
+  const auto add = [&](const std::string& id, const std::string& callee) {
+    const Module module = *parse("op " + id + "(x: u32) -> u32 { return " +
+                                 (callee.empty() ? "x" : callee + "(x)") + " }");
+    EXPECT_TRUE(registry.add(std::get<Op>(module.items[0])).ok());
+  };
+  add("q.a", "q.b");
+  add("q.b", "q.a");
+  add("q.x", "q.a");
+  add("q.d1", "");
+  for (int i = 2; i <= 41; ++i) add("q.d" + std::to_string(i), "q.d" + std::to_string(i - 1));
+  const auto check = [&](const std::string& id) {
+    Builder b("p", {1});
+    b.let(b.call(id, {1}));
+    return codes(b.finish(registry));
+  };
+  EXPECT_EQ(check("q.a"), Codes{"V017"});
+  EXPECT_EQ(check("q.x"), Codes{"V017"});
+  EXPECT_EQ(check("q.d32"), Codes());
+  EXPECT_EQ(check("q.d33"), Codes{"V017"});
+  EXPECT_EQ(check("q.d41"), Codes{"V017"});
+  Op bad;
+  bad.id = "Bad Id";
+  EXPECT_FALSE(registry.add(bad).ok());
 }
 
 TEST(BuilderMisuse, Structure) {
@@ -557,7 +638,8 @@ TEST(BuilderMisuse, Constants) {
   EXPECT_EQ(misused([](Bench& t) { t.b.let(i32(-0x8000'0001ll)); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(boolean(2)); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.wide[0] = -1; }), Codes{"V026"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.let(vec2u32(7)); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(vec2u32(7)); }), Codes());  // both lanes
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(vec2u32(-7)); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = true; }), Codes{"V028"});
   Bench bench;
   bench.out[0] = -1;

@@ -77,8 +77,12 @@ Result<Invocation> parse_arguments(const Verb& verb, std::span<const std::string
       options_end = true;
       continue;
     }
-    const std::size_t equals = argument.starts_with("--") ? argument.find('=') : argument.npos;
-    const std::string_view name = argument.substr(0, equals);
+    // A value may follow `--name=` or `-n` directly.
+    const bool is_long = argument.starts_with("--");
+    const std::size_t equals = is_long               ? argument.find('=')
+                               : argument.size() > 2 ? 1
+                                                     : argument.npos;
+    const std::string_view name = is_long ? argument.substr(0, equals) : argument.substr(0, 2);
     const auto option = std::ranges::find_if(verb.options, [&](const Option& candidate) {
       return candidate.name == name || (!candidate.letter.empty() && candidate.letter == name);
     });
@@ -123,7 +127,8 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
   const bool json = std::ranges::find(arguments, "--json") != arguments.end();
   if (arguments.empty()) return report({{diagnose<message::no_verb>()}}, json, console);
   const std::string_view first = arguments[0];
-  if (first == "--version" || first == "-V") {
+  const bool alone = arguments.size() == 1 + static_cast<std::size_t>(json);
+  if ((first == "--version" || first == "-V") && alone) {
     return print_text("vyre " VYRE_VERSION "\n", json, console);
   }
   if (first == "--help" || first == "-h" || (first == "help" && arguments.size() == 1)) {
@@ -144,15 +149,19 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
   return verb->run(*invocation, console);
 }
 
-int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console) {
+int exit_status(std::span<const Diagnostic> diagnostics) {
   int status = kFine;
   for (const Diagnostic& diagnostic : diagnostics) {
-    const char family = name(diagnostic.code)[0];
-    const int weight = family == 'U'                   ? kUsage
-                       : diagnostic.code == Code::I002 ? kEnvironment
-                                                       : kWrongInput;
-    status = std::max(status, weight);
+    const int own = name(diagnostic.code)[0] == 'U' ? kUsage
+                    : diagnostic.code == Code::I002 ? kEnvironment
+                                                    : kWrongInput;
+    status = std::max(status, own);
   }
+  return status;
+}
+
+int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console) {
+  const int status = exit_status(diagnostics);
   if (json) {
     console.print(to_json(diagnostics));
     return status;

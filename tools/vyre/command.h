@@ -67,6 +67,8 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
 
 // --- For verbs ----------------------------------------------------------------------------------
 
+int exit_status(std::span<const Diagnostic> diagnostics);
+
 // Prints diagnostics, as text or JSON, and says what to exit with.
 int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console);
 

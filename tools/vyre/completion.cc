@@ -1,6 +1,7 @@
 // `vyre completion`: scripts for bash and zsh, from the table of verbs.
 #include "tools/vyre/command.h"
 #include "vyre/base/text.h"
+#include "vyre/library/registry.h"
 
 namespace vyre {
 namespace {
@@ -19,6 +20,12 @@ std::string operands_of(const Verb& verb) {
   std::string words;
   if (verb.operand == "CODE") {
     for (Code code : all_codes()) words += std::string(name(code)) + " ";
+  } else if (verb.operand == "ID") {
+    for (const OperationInfo& row : all_operations()) {
+      if (!is_form(row.op) && row.precedence == 0) words += std::string(row.text) + " ";
+    }
+    for (const AtomicInfo& row : all_atomics()) words += std::string(row.text) + " ";
+    for (const Op* op : Registry().all()) words += op->id + " ";
   } else if (verb.operand == "SHELL") {
     words = "bash zsh ";
   }
@@ -55,6 +62,7 @@ std::string bash() {
          "  elif [ -n \"$operands\" ]; then\n"
          "    COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
          "  else\n"
+         "    local IFS=$'\\n'\n"
          "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
          "  fi\n"
          "}\n"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tools/vyre/command.h"
+#include "vyre/base/text.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -38,7 +39,9 @@ int run_fmt(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const bool in_place = invocation.has("--in-place");
   const bool check = invocation.has("--check");
-  const auto fail = [&](const Diagnostic& diagnostic) { return report({{diagnostic}}, json, console); };
+  const auto fail = [&](const Diagnostic& diagnostic) {
+    return report({{diagnostic}}, json, console);
+  };
   if (in_place && check) return fail(diagnose<message::conflict>("--in-place", "--check"));
   if (names_stdin_twice(invocation)) return fail(diagnose<message::stdin_twice>());
   if (!in_place && !check && invocation.operands.size() > 1) {
@@ -76,8 +79,12 @@ int run_fmt(const Invocation& invocation, const Console& console) {
       append(diagnostics, write_file(path, *formatted).diagnostics());
     }
   }
+  if (check && json && !diagnostics.empty()) {
+    console.print("{\"text\":" + json_quote(listing) + "," + to_json(diagnostics).substr(1));
+    return exit_status(diagnostics);
+  }
+  if (check) print_text(listing, json, console);
   if (!diagnostics.empty() || (in_place && json)) return report(diagnostics, json, console);
-  if (check && (!listing.empty() || json)) print_text(listing, json, console);
   return listing.empty() ? kFine : kWrongInput;
 }
 

@@ -91,6 +91,8 @@ void excerpt(Diagnostic& diagnostic, std::string_view text, Span span, std::size
 
 }  // namespace
 
+std::string argument_text(std::string_view text) { return shorten(text, 500); }
+
 std::span<const Code> all_codes() { return kAllCodes; }
 std::string_view name(Code code) { return kCodes[static_cast<std::size_t>(code)].name; }
 std::string_view title(Code code) { return kCodes[static_cast<std::size_t>(code)].title; }

@@ -81,7 +81,7 @@ namespace message {
 Diagnostic make_diagnostic(Code code, std::string_view problem, std::string_view fix,
                            std::span<const std::string> arguments);
 
-inline std::string argument_text(std::string_view text) { return std::string(text); }
+std::string argument_text(std::string_view text);  // cut where it is very long
 template <std::integral Number>
 std::string argument_text(Number number) {
   return std::to_string(number);
@@ -106,15 +106,14 @@ class Findings {
  public:
   template <class Message, class... Arguments>
   void report(Span span, const Arguments&... arguments) {
-    if (found_.size() < kMaxDiagnostics) add(diagnose<Message>(arguments...), span);
+    if (!full()) add(diagnose<Message>(arguments...), span);
   }
   void add(Diagnostic diagnostic, Span span) {
-    if (found_.size() < kMaxDiagnostics) {
-      found_.push_back({std::move(diagnostic), span, found_.size()});
-    }
+    if (!full()) found_.push_back({std::move(diagnostic), span, found_.size()});
   }
 
   bool empty() const { return found_.empty(); }
+  bool full() const { return found_.size() >= kMaxDiagnostics; }
 
   // All of them in the order of the source.
   std::vector<Diagnostic> located(const Source& source) &&;

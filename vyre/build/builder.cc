@@ -1,6 +1,7 @@
 #include "vyre/build/builder.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
@@ -33,7 +34,9 @@ Value Value::as(DataType type) const {
   const std::uint64_t limit = type == DataType::I32 ? (std::uint64_t{1} << 31) - !negative_
                               : width >= 64         ? ~std::uint64_t{0}
                                                     : (std::uint64_t{1} << width) - 1;
-  if (is_vector(type) || magnitude > limit || (negative_ && type != DataType::I32)) return {};
+  if (is_vector(type) || magnitude > limit || (negative_ && type != DataType::I32)) {
+    return wrong<message::constant_range>((negative_ ? "-" : "") + std::to_string(magnitude), type);
+  }
   Value constant = *this;
   constant.kind_ = Kind::Constant;
   constant.type_ = type;
@@ -44,12 +47,15 @@ Value Value::as(DataType type) const {
 Value apply(Operation op, Value a) {
   if (a.is_constant()) {
     Value constant = a.as(DataType::U32);
-    if (!contains(info(op).types, constant.type_)) return {};
+    if (!constant.is_constant()) return constant;
+    if (!contains(info(op).types, constant.type_))
+      return Value::wrong<message::operand_type>(info(op).text, constant.type_,
+                                                 list_of(info(op).types));
     constant.bits_ = eval(op, constant.type_, constant.bits_);
     constant.type_ = result_of(op, constant.type_);
     return constant;
   }
-  if (a.owner_ == nullptr) return {};
+  if (a.owner_ == nullptr) return a;
   const ExprId arg = a.owner_->expr(a);
   return a.owner_->make(a.owner_->interner_.make(op, 0, 0, {&arg, 1}), result_type(op, a.type_));
 }
@@ -61,10 +67,16 @@ Value apply(Operation op, Value a, Value b) {
   BodyBuilder* owner = a.owner_ != nullptr ? a.owner_ : b.owner_;
   if (owner == nullptr) {
     Value left = a.as(first);
-    const bool taken = left.is_constant() && contains(info(op).types, left.type_);
-    if (!taken) return {};
-    const Value right = b.as(second_operand(op, left.type_));
-    if (!right.is_constant() || right.type_ != second_operand(op, left.type_)) return {};
+    if (!left.is_constant()) return left;
+    if (!contains(info(op).types, left.type_))
+      return Value::wrong<message::operand_type>(info(op).text, left.type_,
+                                                 list_of(info(op).types));
+    const DataType wanted = second_operand(op, left.type_);
+    const Value right = b.as(wanted);
+    if (!right.is_constant()) return right;
+    if (right.type_ != wanted) {
+      return Value::wrong<message::operand_types>(info(op).text, left.type_, right.type_);
+    }
     left.bits_ = eval(op, left.type_, left.bits_, right.bits_);
     left.type_ = result_of(op, left.type_);
     return left;
@@ -77,18 +89,20 @@ Value apply(Operation op, Value a, Value b) {
 
 Value cast(DataType target, Value value) {
   if (value.kind_ == Value::Kind::Number) {
-    const Value constant = value.as(target);
-    value.type_ = target;
-    return constant.is_constant() ? constant : value;
+    value.type_ = is_vector(target) ? DataType::U32 : target;
+    value = value.as(value.type_);
   }
-  if (value.type_ == target && is_vector(target)) return value;
+  if (value.type_ == target && (is_vector(target) || value.is_constant())) return value;
   if (value.kind_ == Value::Kind::Constant) {
-    if (!cast_exists(value.type_, target)) return {};
+    if (!cast_exists(value.type_, target)) {
+      return Value::wrong<message::unsupported_cast>(value.type_, target,
+                                                     list_of(cast_targets(value.type_)));
+    }
     value.bits_ = eval_cast(value.type_, target, value.bits_);
     value.type_ = target;
     return value;
   }
-  if (value.owner_ == nullptr) return {};
+  if (value.owner_ == nullptr) return value;
   const ExprId arg = value.owner_->expr(value);
   const auto detail = static_cast<std::uint8_t>(target);
   return value.owner_->make(value.owner_->interner_.make(Operation::Cast, detail, 0, {&arg, 1}),
@@ -100,7 +114,19 @@ Value select(Value condition, Value a, Value b) {
                        : a.owner_ != nullptr       ? a.owner_
                                                    : b.owner_;
   const DataType type = a.type_ == DataType::Unknown ? b.type_ : a.type_;
-  if (owner == nullptr) return condition.bits_ == Bits{} ? b.as(type) : a.as(type);
+  if (owner == nullptr) {
+    const Value truth = condition.as(DataType::U32), left = a.as(type), right = b.as(type);
+    for (const Value& part : {truth, left, right}) {
+      if (!part.is_constant()) return part;
+    }
+    if (truth.type_ != DataType::U32 && truth.type_ != DataType::Bool) {
+      return Value::wrong<message::condition_type>(truth.type_, "");
+    }
+    if (left.type_ != right.type_) {
+      return Value::wrong<message::select_sides>(left.type_, right.type_);
+    }
+    return truth.bits_ == Bits{} ? right : left;
+  }
   const ExprId args[] = {owner->expr(condition), owner->expr(a, type), owner->expr(b, type)};
   return owner->make(owner->interner_.make(Operation::Select, 0, 0, args), type);
 }
@@ -112,7 +138,10 @@ Value make_vector(DataType type, std::initializer_list<Value> lanes) {
     Value constant;
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       const Value lane = (lanes.begin() + i)->as(DataType::U32);
-      if (!lane.is_constant() || lane.type_ != DataType::U32) return {};
+      if (!lane.is_constant()) return lane;
+      if (lane.type_ != DataType::U32) {
+        return Value::wrong<message::lane_operand>(type, lane.type_);
+      }
       constant.bits_.lanes[i] = lane.bits_.lanes[0];
     }
     constant.kind_ = Value::Kind::Constant;
@@ -128,11 +157,13 @@ Value Value::lane(std::uint32_t index) const {
   if (kind_ == Kind::Constant && is_vector(type_) && index < info(type_).lanes) {
     return bits_.lanes[index];
   }
-  if (owner_ == nullptr) return {};
-  if (index > 3) {
-    owner_->misuse<message::missing_lane>(type_, index, "the lanes are numbered 0 to 3");
-    return owner_->make(owner_->interner_.local({}), DataType::U32);
+  if (is_constant() || index > 3) {
+    const std::string_view name = index > 3 ? "?" : std::string_view("xyzw").substr(index, 1);
+    return wrong<message::missing_lane>(
+        as(DataType::U32).type_, name,
+        "vectors have the lanes .x .y, and .z .w when they have four");
   }
+  if (owner_ == nullptr) return *this;
   const ExprId arg = owner_->expr(*this);
   return owner_->make(
       owner_->interner_.make(Operation::Lane, static_cast<std::uint8_t>(index), 0, {&arg, 1}),
@@ -149,32 +180,38 @@ Element& Element::operator=(Value value) {
   return *this;
 }
 
+Buffer Buffer::binding(std::uint32_t number) const {
+  owner_->buffers_[id_.index].binding = number;
+  owner_->bound_[id_.index] = true;
+  return *this;
+}
+
 Value Buffer::length() const { return owner_->make(owner_->interner_.length(id_), DataType::U32); }
 
 // --- Bodies --------------------------------------------------------------------------------------
 
-BodyBuilder::BodyBuilder(std::string name) : name_(std::move(name)) {}
+BodyBuilder::BodyBuilder(std::string item_path, std::string name)
+    : item_path_(std::move(item_path)), name_(std::move(name)) {}
 
 ExprId BodyBuilder::expr(Value value, DataType wanted) {
-  if (value.kind_ == Value::Kind::Number) {
-    const Value constant = value.as(wanted);
-    if (!constant.is_constant()) {
-      const std::uint64_t magnitude = value.bits_.lanes[0] | std::uint64_t{value.bits_.lanes[1]}
-                                                                 << 32;
-      misuse<message::constant_range>((value.negative_ ? "-" : "") + std::to_string(magnitude),
-                                      value.type_ != DataType::Unknown ? value.type_ : wanted);
-    }
-    value = constant;
-    if (!value.is_constant()) return interner_.local({});
-  }
-  if (value.kind_ == Value::Kind::Constant) return constant(value.type_, value.bits_);
-  if (value.owner_ == this) return value.id_;
-  if (value.owner_ == nullptr) {
-    misuse<message::empty_value>(name_);
-  } else {
-    misuse<message::foreign_value>(name_);
+  value = value.as(wanted);
+  switch (value.kind_) {
+    case Value::Kind::Constant: return constant(value.type_, value.bits_);
+    case Value::Kind::Wrong: add_misuse(*value.wrong_); break;
+    case Value::Kind::Nothing: misuse<message::empty_value>(name_); break;
+    case Value::Kind::Expression:
+      if (value.owner_ == this) return value.id_;
+      misuse<message::foreign_value>(name_);
+      break;
+    case Value::Kind::Number: break;  // as() has made something else of it
   }
   return interner_.local({});
+}
+
+void BodyBuilder::add_misuse(Diagnostic diagnostic) {
+  if (misuses_.size() < kMaxDiagnostics) {
+    misuses_.push_back({std::move(diagnostic), size32(body_.stmts)});
+  }
 }
 
 // There are no vector literals: a vector constant is made from its lanes.
@@ -201,21 +238,15 @@ Value BodyBuilder::local_value(LocalId local, DataType type) {
 }
 
 LocalId BodyBuilder::declare(std::string name) {
-  names_.insert(name);
   body_.locals.push_back({std::move(name)});
   return LocalId{body_.locals.size() - 1};
 }
 
-// A name that no local has yet.
-std::string BodyBuilder::fresh_name(std::string_view stem) {
-  std::string name;
-  do {
-    name = std::string(stem) + std::to_string(fresh_++);
-  } while (names_.contains(name));
-  return name;
-}
-
 Value BodyBuilder::literal(DataType type, const Bits& bits) {
+  if (!is_value({type, bits})) {
+    misuse<message::constant_range>("this constant", type);
+    return make(interner_.local({}), type);
+  }
   return make(constant(type, bits), type);
 }
 
@@ -339,10 +370,16 @@ void BodyBuilder::block(const std::function<void()>& body) {
 Body BodyBuilder::finished_body(std::uint32_t parameters,
                                 std::vector<Diagnostic>& diagnostics) const {
   Body body = body_;
-  diagnostics = misuses_;
+  for (std::size_t i = open_.size(); i-- > 0;) close_block(body, open_[i]);
+  for (const Misuse& misuse : misuses_) {
+    Diagnostic& diagnostic = diagnostics.emplace_back(misuse.diagnostic);
+    diagnostic.path = item_path_;
+    if (misuse.stmt < body.stmts.size())
+      diagnostic.path += ": " + path_of(body, StmtId{misuse.stmt});
+  }
   if (!open_.empty()) {
     diagnostics.push_back(diagnose<message::unclosed_block>(name_, open_.size()));
-    for (std::size_t i = open_.size(); i-- > 0;) close_block(body, open_[i]);
+    diagnostics.back().path = item_path_;
   }
   // An atomic's result that no expression mentions is no local at all. Only reachable expressions
   // count, and those are what canonical() keeps.
@@ -362,14 +399,31 @@ Body BodyBuilder::finished_body(std::uint32_t parameters,
       atomic->result = {};
     }
   }
-  for (Diagnostic& diagnostic : diagnostics) diagnostic.path = name_;
+  name_locals(body);
   return canonical(body, parameters);
+}
+
+// Names the locals that have none, by names that nothing else has.
+void BodyBuilder::name_locals(Body& body) const {
+  std::unordered_set<std::string_view> taken;
+  for (const BufferDecl& buffer : buffers_) taken.insert(buffer.name);
+  for (const Local& local : body_.locals) taken.insert(local.name);
+  std::uint32_t number = 0;
+  for (const Stmt& stmt : body.stmts) {
+    const LocalId local = declared(stmt);
+    if (!local.exists() || body[local].name != kUnnamed) continue;
+    std::string& name = body.locals[local.index].name;
+    const std::string_view stem = std::holds_alternative<Atomic>(stmt) ? "old" : "v";
+    do {
+      name = std::string(stem) + std::to_string(number++);
+    } while (taken.contains(name));
+  }
 }
 
 // --- Programs ------------------------------------------------------------------------------------
 
 Builder::Builder(std::string name, std::initializer_list<std::uint32_t> workgroup_size)
-    : BodyBuilder(std::move(name)) {
+    : BodyBuilder("program " + name, name) {
   std::copy_n(workgroup_size.begin(), std::min<std::size_t>(3, workgroup_size.size()),
               workgroup_size_.begin());
   if (workgroup_size.size() > 3) misuse<message::too_many_axes>(name_);
@@ -377,8 +431,9 @@ Builder::Builder(std::string name, std::initializer_list<std::uint32_t> workgrou
 
 Buffer Builder::add_buffer(std::string name, BufferAccess access, DataType element,
                            std::uint32_t count) {
-  const std::uint32_t binding = access == BufferAccess::Workgroup ? 0 : bindings_++;
-  buffers_.push_back({std::move(name), binding, access, element, count});
+  if (element == DataType::Unknown) misuse<message::no_type>(name);
+  buffers_.push_back({std::move(name), 0, access, element, count});
+  bound_.push_back(false);
   return {this, BufferId{buffers_.size() - 1}};
 }
 
@@ -405,7 +460,7 @@ Value Builder::atomic(AtomicOp op, const Element& element, Value value, Value ex
   statement.index = expr(element.index_);
   if (op == AtomicOp::CompareExchange) statement.expected = expr(expected, type);
   statement.value = expr(value, type);
-  statement.result = declare(fresh_name("old"));
+  statement.result = declare(kUnnamed);
   body_.stmts.push_back(statement);
   return local_value(statement.result, type);
 }
@@ -416,6 +471,7 @@ void Builder::barrier() { body_.stmts.push_back(Barrier{}); }
 Result<Program> Builder::finish(const Registry& registry) const {
   std::vector<Diagnostic> diagnostics;
   Program program{name_, workgroup_size_, buffers_, finished_body(0, diagnostics)};
+  number_bindings(program.buffers, bound_);
   for (Diagnostic& diagnostic : validate(program, registry)) {
     diagnostics.push_back(std::move(diagnostic));
   }
@@ -425,9 +481,10 @@ Result<Program> Builder::finish(const Registry& registry) const {
 
 // --- Ops -----------------------------------------------------------------------------------------
 
-OpBuilder::OpBuilder(std::string id, DataType output) : BodyBuilder(id) {
+OpBuilder::OpBuilder(std::string id, DataType output) : BodyBuilder("op " + id, id) {
   op_.id = std::move(id);
   op_.signature.output = output;
+  if (output == DataType::Unknown) misuse<message::no_type>(name_);
 }
 
 Value OpBuilder::add_parameter(std::string name, DataType type) {
@@ -435,6 +492,7 @@ Value OpBuilder::add_parameter(std::string name, DataType type) {
     misuse<message::late_parameter>(name_);
     return make(interner_.local({}), type);
   }
+  if (type == DataType::Unknown) misuse<message::no_type>(name);
   op_.signature.inputs.push_back(type);
   return local_value(declare(std::move(name)), type);
 }

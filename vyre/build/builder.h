@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "vyre/base/result.h"
@@ -64,9 +64,17 @@ class Value {
     Expression,  // id_ of owner_
     Constant,    // bits_ of type_
     Number,      // of C++: magnitude in bits_ and sign; type_ where one was asked for
+    Wrong,       // a constant that cannot be, for the reason in wrong_
   };
+  template <class Message, class... Arguments>
+  static Value wrong(const Arguments&... arguments) {
+    Value value;
+    value.kind_ = Kind::Wrong;
+    value.wrong_ = std::make_shared<const Diagnostic>(diagnose<Message>(arguments...));
+    return value;
+  }
   bool is_constant() const { return kind_ == Kind::Constant || kind_ == Kind::Number; }
-  // The number as a constant of a type; Nothing when it has no such value.
+  // The number as a constant of a type, or what is wrong with that.
   Value as(DataType type) const;
 
   Kind kind_ = Kind::Nothing;
@@ -75,6 +83,7 @@ class Value {
   ExprId id_;
   BodyBuilder* owner_ = nullptr;
   Bits bits_;
+  std::shared_ptr<const Diagnostic> wrong_;
 };
 
 // Any operation, and each by its name or operator.
@@ -168,6 +177,8 @@ class Buffer {
  public:
   Element operator[](Value index) const { return {owner_, id_, index}; }
   Value length() const;
+  // Gives it a binding: b.read<u32>("x").binding(3).
+  Buffer binding(std::uint32_t number) const;
 
  private:
   friend class Builder;
@@ -187,8 +198,9 @@ class BodyBuilder {
   Value literal(DataType type, const Bits& bits);
   Value call(std::string_view id, std::initializer_list<Value> arguments);
 
+  // Without a name it gets one that nothing else has.
   Value let(std::string name, Value value);
-  Value let(Value value) { return let(fresh_name("v"), value); }
+  Value let(Value value) { return let(kUnnamed, value); }
   void assign(Value local, Value value);
   void break_();
 
@@ -205,7 +217,7 @@ class BodyBuilder {
   void block(const std::function<void()>& body);
 
  protected:
-  explicit BodyBuilder(std::string name);
+  BodyBuilder(std::string item_path, std::string name);
   ~BodyBuilder() = default;
 
   friend class Value;
@@ -223,14 +235,14 @@ class BodyBuilder {
   Value make(ExprId id, DataType type);
   Value local_value(LocalId local, DataType type);
   LocalId declare(std::string name);
-  std::string fresh_name(std::string_view stem);
   void store(BufferId buffer, Value index, Value value);
   DataType element_type(BufferId buffer) const { return buffers_[buffer.index].element; }
 
   template <class Message, class... Arguments>
   void misuse(const Arguments&... arguments) {
-    if (misuses_.size() < kMaxDiagnostics) misuses_.push_back(diagnose<Message>(arguments...));
+    add_misuse(diagnose<Message>(arguments...));
   }
+  void add_misuse(Diagnostic diagnostic);
   // The finished body: blocks closed, unused results dropped, canonical numbering.
   Body finished_body(std::uint32_t parameters, std::vector<Diagnostic>& diagnostics) const;
 
@@ -239,15 +251,23 @@ class BodyBuilder {
     bool in_else;
   };
   static void close_block(Body& body, Open open);
+  void name_locals(Body& body) const;
 
+  // Stands for a name until finish(), when all others are known.
+  static constexpr const char* kUnnamed = "\1";
+
+  std::string item_path_;  // "program NAME", in diagnostics
   std::string name_;
   std::vector<BufferDecl> buffers_;  // none in an op
+  std::vector<bool> bound_;          // which of them have a binding of their own
   Body body_;
   Interner interner_{body_};
-  std::uint32_t fresh_ = 0;
-  std::unordered_set<std::string> names_;  // of the locals
   std::vector<Open> open_;
-  std::vector<Diagnostic> misuses_;
+  struct Misuse {
+    Diagnostic diagnostic;
+    std::uint32_t stmt;  // the one that was about to come
+  };
+  std::vector<Misuse> misuses_;
 };
 
 class Builder : public BodyBuilder {
@@ -270,7 +290,7 @@ class Builder : public BodyBuilder {
   Buffer workgroup(std::string name, std::uint32_t count) {
     return add_buffer(std::move(name), BufferAccess::Workgroup, Type::kDataType, count);
   }
-  // Bindings are numbered in the order of declaration.
+  // Buffers without a binding of their own get the free numbers in the order of declaration.
   Buffer add_buffer(std::string name, BufferAccess access, DataType element, std::uint32_t count);
 
   Value invocation_id(std::uint32_t axis) { return id(Operation::InvocationId, axis); }
@@ -300,7 +320,6 @@ class Builder : public BodyBuilder {
   Value id(Operation op, std::uint32_t axis);
 
   std::array<std::uint32_t, 3> workgroup_size_{1, 1, 1};
-  std::uint32_t bindings_ = 0;
 };
 
 class OpBuilder : public BodyBuilder {

@@ -33,6 +33,7 @@ struct OperationInfo {
   std::string_view meaning;
 };
 
+inline constexpr int kComparisonPrecedence = 3;  // these do not chain
 inline constexpr int kPrefixPrecedence = 10;
 
 // How many operands an operation has, for the loops that run over every expression.

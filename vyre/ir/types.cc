@@ -1,5 +1,6 @@
 #include "vyre/ir/types.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace vyre {
@@ -59,9 +60,7 @@ std::string list_of(TypeSet set) {
   return list;
 }
 
-bool cast_exists(DataType source, DataType target) {
-  return contains(kCasts[static_cast<std::size_t>(source)], target);
-}
+TypeSet cast_targets(DataType source) { return kCasts[static_cast<std::size_t>(source)]; }
 
 std::string_view text(BufferAccess access) {
   switch (access) {
@@ -71,6 +70,23 @@ std::string_view text(BufferAccess access) {
     case BufferAccess::Workgroup: return "workgroup";
   }
   return "?";
+}
+
+void number_bindings(std::vector<BufferDecl>& buffers, const std::vector<bool>& bound) {
+  std::vector<std::uint32_t> taken;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (bound[i]) taken.push_back(buffers[i].binding);
+  }
+  std::ranges::sort(taken);
+  std::uint32_t free = 0;
+  auto next_taken = taken.begin();
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (bound[i] || buffers[i].access == BufferAccess::Workgroup) continue;
+    for (; next_taken != taken.end() && *next_taken <= free; ++next_taken) {
+      if (*next_taken == free) ++free;
+    }
+    buffers[i].binding = free++;
+  }
 }
 
 std::uint32_t OpSignature::min_input_bytes() const {

@@ -66,8 +66,11 @@ constexpr bool contains(TypeSet set, DataType type) {
 }
 std::string list_of(TypeSet set);  // "u32, i32 or bool"
 
-// Whether the cast table has a row from `source` to `target`.
-bool cast_exists(DataType source, DataType target);
+// The cast table: what a type can be cast to.
+TypeSet cast_targets(DataType source);
+inline bool cast_exists(DataType source, DataType target) {
+  return contains(cast_targets(source), target);
+}
 
 // --- Buffers ------------------------------------------------------------------------------------
 
@@ -98,6 +101,10 @@ struct BufferDecl {
 
   friend bool operator==(const BufferDecl&, const BufferDecl&) = default;
 };
+
+// Gives the next free numbers, in order, to the buffers that have no binding of their own. A number
+// that any of them has is not free.
+void number_bindings(std::vector<BufferDecl>& buffers, const std::vector<bool>& bound);
 
 // --- Contracts ----------------------------------------------------------------------------------
 

@@ -36,6 +36,47 @@ bool is_else_if(const Body& body, const If& parent) {
          next(body, parent.else_begin) == parent.end;
 }
 
+std::string path_of(const Body& body, StmtId stmt) {
+  struct Frame : OpenBlock {
+    std::uint32_t count = 0;
+  };
+  BlockStack<Frame> stack(body);
+  for (std::uint32_t i = 0;; ++i) {
+    stack.enter(i);
+    if (i == stmt.index) break;
+    ++stack.back().count;
+    stack.open(i);
+  }
+  std::string path = "body[";
+  std::size_t links = 0;  // of a chain of `else if`, which is written as one
+  for (std::size_t depth = 0; depth < stack.frames().size(); ++depth) {
+    const Frame& frame = stack.frames()[depth];
+    if (frame.is_chained) {
+      if (++links == 1) path += ".else_if[";
+      continue;
+    }
+    if (links > 0) path += std::to_string(links - 1) + "]";
+    links = 0;
+    if (depth > 0) {
+      const bool in_if = std::holds_alternative<If>(body.stmts[frame.owner]);
+      path += frame.is_else ? ".else[" : in_if ? ".then[" : ".body[";
+    }
+    // Where a block is open, the statement that owns it has been counted already.
+    const bool innermost = depth + 1 == stack.frames().size();
+    path += std::to_string(frame.count - (innermost ? 0 : 1)) + "]";
+  }
+  if (links > 0) path += std::to_string(links - 1) + "]";
+  return path;
+}
+
+bool is_value(const TypedBits& value) {
+  const std::size_t words = min_bytes(value.type) / 4;
+  for (std::size_t i = words; i < value.bits.lanes.size(); ++i) {
+    if (value.bits.lanes[i] != 0) return false;
+  }
+  return words > 0 && (value.type != DataType::Bool || value.bits.lanes[0] <= 1);
+}
+
 Bits literal_bits(const Body& body, const Expr& literal) {
   if (is_wide(type_of_detail(literal))) return body.constants[literal.imm];
   Bits bits;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "vyre/ir/program.h"
@@ -129,8 +130,13 @@ class BlockStack {
   std::vector<Frame> frames_;
 };
 
+// Where a statement stands: `body[3].then[0]`.
+std::string path_of(const Body& body, StmtId stmt);
+
 inline DataType type_of_detail(const Expr& expr) { return static_cast<DataType>(expr.detail); }
 
+// Whether the bits are a value of the type: none beyond its size, and a bool is 0 or 1.
+bool is_value(const TypedBits& value);
 Bits literal_bits(const Body& body, const Expr& literal);
 inline bool is_wide(DataType type) { return min_bytes(type) > 4; }
 

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "library_ops.h"
+#include "vyre/base/text.h"
 #include "vyre/text/parse.h"
 
 namespace vyre {
@@ -47,6 +48,7 @@ const Op* Registry::find(std::string_view id) const {
 }
 
 Result<const Op*> Registry::add(Op op) {
+  if (!is_op_id(op.id)) return diagnose<message::bad_op_id>(op.id);
   if (const Op* known = find(op.id)) {
     if (same_function(*known, op)) return known;
     return diagnose<message::registered_op>(op.id);

@@ -16,7 +16,8 @@ class Registry {
   // Holds the standard library.
   Registry() = default;
 
-  // Adding the same signature and body again is fine; another one under a known id is V039.
+  // A valid op, as builder, parser and validator make it. Adding the same signature and body again
+  // is fine; another one under a known id is V039.
   Result<const Op*> add(Op op);
 
   const Op* find(std::string_view id) const;

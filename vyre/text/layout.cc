@@ -185,9 +185,13 @@ void Layout::place(std::size_t i) {
   const Entry& token = tokens_[i];
   const std::span<const Comment> comments = comments_before(i);
   if (!token.starts_line) {
-    // Comments inside a line go above it, or behind it when it starts with the brace of a block.
+    // Comments inside a line go above it. In `} else {` one that trails the first brace ends the
+    // block there, others start the block that follows.
     for (const Comment& comment : comments) {
-      if (line_[2 * depth_] == '}') {
+      const bool behind_brace = line_[2 * depth_] == '}';
+      if (behind_brace && comment.trails && deferred_.empty() && tokens_[i - 1].starts_line) {
+        out_ += indent() + "  " + std::string(comment.text) + "\n";
+      } else if (behind_brace) {
         deferred_.push_back(comment);
       } else {
         own_line(comment, false);
@@ -198,8 +202,12 @@ void Layout::place(std::size_t i) {
   } else {
     auto comment = comments.begin();
     if (comment != comments.end() && comment->trails) {
-      line_ += "  ";
-      line_ += comment->text;
+      if (deferred_.empty()) {
+        line_ += "  ";
+        line_ += comment->text;
+      } else {
+        deferred_.push_back(*comment);
+      }
       ++comment;
     }
     const bool opened = i > 0 && tokens_[i - 1].kind == Tok::LBrace;

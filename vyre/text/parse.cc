@@ -72,7 +72,8 @@ void Parser::recover() {
       case Tok::RParen:
       case Tok::RBracket: depth = std::max(0, depth - 1); break;
       case Tok::Name:
-        done = at_item() || (token_.newline_before && depth <= 0 && !at_word(Word::Else));
+        done = at_item() ||
+               (token_.newline_before && !token_.after_error && depth <= 0 && !at_word(Word::Else));
         break;
       case Tok::End:
       case Tok::Number:
@@ -161,11 +162,17 @@ void Parser::parse_program() {
   if (!parse_program_header(program)) return skip_to_item();
   item_name_ = program.name;
   std::vector<bool> written;
-  while (!stopped_ && at_buffer()) {
+  while (!stopped_) {
     failed_ = false;
-    if (!parse_buffer(program, written)) recover();
+    if (at(Tok::Comma)) {
+      fail_expected("a buffer or a statement", "remove it: declarations need no separator");
+    } else if (!token_.after_error) {
+      if (!at_buffer()) break;
+      if (parse_buffer(program, written) && !failed_) continue;
+    }
+    recover();
   }
-  number_bindings(program, written);
+  number_bindings(program.buffers, written);
   parse_body();
   finish_item(std::move(program));
 }
@@ -265,25 +272,6 @@ bool Parser::parse_buffer(Program& program, std::vector<bool>& written) {
   return true;
 }
 
-// A binding left out takes the next number that is written nowhere.
-void Parser::number_bindings(Program& program, const std::vector<bool>& written) {
-  std::vector<std::uint32_t> taken;
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    if (written[i]) taken.push_back(program.buffers[i].binding);
-  }
-  std::ranges::sort(taken);
-  std::uint32_t free = 0;
-  auto next_taken = taken.begin();
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    BufferDecl& buffer = program.buffers[i];
-    if (written[i] || buffer.access == BufferAccess::Workgroup) continue;
-    for (; next_taken != taken.end() && *next_taken <= free; ++next_taken) {
-      if (*next_taken == free) ++free;
-    }
-    buffer.binding = free++;
-  }
-}
-
 bool Parser::parse_new_name(std::string_view& name, Span& span, std::string_view what) {
   if (!at(Tok::Name)) {
     return fail_expected(what, "names are letters, digits and _, not starting with a digit");
@@ -315,7 +303,7 @@ bool Parser::parse_type(DataType& type) {
 bool Parser::parse_count(std::uint32_t& value, std::string_view what) {
   if (!at(Tok::Number)) return fail_missing(what, "write a plain number, such as 64");
   TypedBits literal;
-  if (!read_literal(false, token_.span.begin, literal)) return false;
+  if (!read_literal(false, token_.span.begin, literal, true)) return false;
   if (literal.type != DataType::U32) {
     return fail_expected(what, "write the number without a suffix");
   }
@@ -330,7 +318,12 @@ void Parser::parse_op() {
   Op op;
   begin_item(op.body);
   program_ = nullptr;
-  if (!parse_op_header(op)) return skip_to_item();
+  if (!parse_op_header(op)) {
+    // It exists, whatever its signature was to be: calls of it are no errors of their own.
+    op.signature.output = DataType::Unknown;
+    if (!op.id.empty()) finish_item(std::move(op));
+    return skip_to_item();
+  }
   item_name_ = op.id;
   if (at(Tok::String)) {
     positions_.heads.push_back(token_.span.begin);
@@ -458,16 +451,21 @@ bool Parser::parse_law_argument(Law& law) {
     advance();
   } else if (negative) {
     return fail_expected("a number", "only numbers can be negative here");
-  } else if (at_word(Word::True) || at_word(Word::False)) {
+  } else if ((at_word(Word::True) || at_word(Word::False)) && !before_dot()) {
     literal = {DataType::Bool, {{at_word(Word::True), 0, 0, 0}}};
     advance();
-  } else if (at_word(Word::Type) && spelling() != "bytes") {
+  } else if (at_word(Word::Type) && spelling() != "bytes" && !before_dot()) {
     // T(literal, …): one literal is cast, several are the lanes of a vector.
     const Span span = token_.span;
     DataType type;
     std::vector<TypedBits> lanes;
     if (!parse_type(type) || !expect(Tok::LParen, "`(`", "such as `vec2u32(0, 1)`")) return false;
     do {
+      if (at_word(Word::True) || at_word(Word::False)) {
+        lanes.push_back({DataType::Bool, {{at_word(Word::True), 0, 0, 0}}});
+        advance();
+        continue;
+      }
       if (!at(Tok::Number)) return fail_expected("a number", "such as `vec2u32(0, 1)`");
       if (!read_literal(false, token_.span.begin, lanes.emplace_back())) return false;
       advance();

@@ -8,7 +8,6 @@ namespace vyre {
 namespace {
 
 constexpr std::size_t kMaxNesting = 8192;
-constexpr int kComparisonPrecedence = 3;
 
 __extension__ using Wide = unsigned __int128;
 
@@ -310,12 +309,17 @@ std::string Parser::joined(Span id) const {
 
 bool Parser::parse_lanes() {
   while (at(Tok::Dot)) {
+    const Token number = previous_;
     advance();
     const std::size_t lane = at(Tok::Name) && spelling().size() == 1
                                  ? std::string_view("xyzw").find(spelling()[0])
                                  : std::string_view::npos;
     if (lane == std::string_view::npos) {
-      return fail_expected("a lane", "the lanes of a vector are .x .y .z .w");
+      if (number.kind == Tok::Number) {
+        return fail<message::planned_literal>({number.span.begin, number.span.end + 1},
+                                              lexer_.text(number.span));
+      }
+      return fail_missing("a lane", "the lanes of a vector are .x .y .z .w");
     }
     const Value value = values_.back();
     values_.pop_back();
@@ -336,7 +340,7 @@ bool Parser::parse_number(bool negative, std::uint32_t begin) {
 
 // The value of the current Number token, which it does not consume. `begin` is where its minus sign
 // stands, if it has one.
-bool Parser::read_literal(bool negative, std::uint32_t begin, TypedBits& literal) {
+bool Parser::read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count) {
   const std::string_view whole = spelling();
   std::string_view digits = whole;
   unsigned base = 10;
@@ -392,7 +396,8 @@ bool Parser::read_literal(bool negative, std::uint32_t begin, TypedBits& literal
   const Wide limit = is_signed ? (Wide{1} << 31) - (negative ? 0 : 1) : ~Wide{0} >> (128 - width);
   if (overflow || value > limit) {
     const std::string_view advice =
-        literal.type == DataType::U32   ? "write a suffix for a wider type: u64 or u128"
+        count                           ? "use a number up to 4294967295"
+        : literal.type == DataType::U32 ? "write a suffix for a wider type: u64 or u128"
         : literal.type == DataType::U64 ? "write the suffix u128, or a smaller number"
         : is_signed                     ? "i32 goes from -2147483648i32 to 2147483647i32"
                                         : "u128 ends at 2^128 - 1";
@@ -478,7 +483,7 @@ void Parser::finish_call(const OpenExpr& open, Span span) {
 void Parser::complain_unknown(Span span, bool assigned) {
   const std::string_view word = lexer_.text(span);
   Binding& known = binding(word);
-  if (known.reported) return;
+  if (known.reported || parsed_.findings.full()) return;
   known.reported = true;
   const std::string_view near = nearest(word, visible_locals());
   if (known.was_local) {
@@ -502,7 +507,7 @@ BufferId Parser::resolve_buffer(Span span) {
     return found.buffer;
   } else if (found.local.exists()) {
     complain<message::local_as_buffer>(span, name);
-  } else if (!found.reported) {
+  } else if (!found.reported && !parsed_.findings.full()) {
     binding(name).reported = true;
     std::vector<std::string_view> buffers;
     for (const BufferDecl& buffer : program_->buffers) buffers.push_back(buffer.name);

@@ -143,6 +143,8 @@ bool Parser::parse_statement() {
       case Word::ReadWrite:
       case Word::Uniform:
       case Word::Workgroup:
+        // Behind a broken declaration it is where it belongs.
+        if (!item_sound_ && body_->stmts.empty()) return false;
         return fail_expected("a statement",
                              program_ != nullptr
                                  ? "declare buffers at the top of the program, before statements"
@@ -293,13 +295,24 @@ bool Parser::fail_unknown_statement(Token name) {
   if (token_.infix != nullptr) {
     return fail_expected("`=` or `[`", "write it out, as in `x = x + 1`");
   }
+  if (at(Tok::Dot) && binding(word).local.exists()) {
+    return fail_expected("`=` or `[`", "lanes cannot be assigned; build a new vector");
+  }
   if (at(Tok::LParen) || at(Tok::Dot)) {
-    return fail_expected("`=` or `[`", "a call is a value: bind it, as in `let x = …(…)`");
+    return fail_expected("`=` or `[`", word == "binding" || word == "location"
+                                           ? "write a binding as `@0`"
+                                           : "a call is a value: bind it, as in `let x = …(…)`");
   }
   const std::string_view near =
       nearest(word, {"let", "if", "for", "break", "return", "barrier", "else", "while"});
   std::string fix = "assign a local (`x = 1`) or store to a buffer (`b[i] = 1`)";
-  if (word == "while" || word == "loop" || word == "do") {
+  if (word == "elif" || word == "elsif" || word == "elseif") {
+    fix = "write `else if`";
+  } else if (word == "as") {
+    fix = "write a cast as a call of its type: `u32(x)`";
+  } else if (word == "and" || word == "or" || word == "not" || word == "mod") {
+    fix = "the operators are `&&`, `||`, `!` and `%`";
+  } else if (word == "while" || word == "loop" || word == "do") {
     fix = "loops are bounded: write `for k in 0..n { … }` and leave it with `break`";
   } else if (word == "continue") {
     fix = "put the rest of the loop's body under an `if`";

@@ -75,7 +75,6 @@ class Parser {
   bool parse_program_header(Program& program);
   bool at_buffer();
   bool parse_buffer(Program& program, std::vector<bool>& written);
-  void number_bindings(Program& program, const std::vector<bool>& written);
   void parse_op();
   bool parse_op_header(Op& op);
   bool parse_law(Op& op);
@@ -137,7 +136,7 @@ class Parser {
   bool at_statement() const;
   bool parse_lanes();
   bool parse_number(bool negative, std::uint32_t begin);
-  bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal);
+  bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count = false);
   bool close_bracket();
   void finish_call(const OpenExpr& open, Span span);
   void reduce(int precedence);

@@ -17,7 +17,6 @@ __extension__ using Wide = unsigned __int128;
 
 // Tighter than every operator: literals, names, calls, lanes.
 constexpr int kPrimary = kPrefixPrecedence + 1;
-constexpr int kComparison = 3;
 
 std::string unsigned_text(Wide value) {
   if (value < 65536) return std::to_string(static_cast<unsigned>(value));
@@ -226,7 +225,7 @@ void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, Exp
     const int outer = precedence(parent.op);
     if (outer == kPrimary) return false;
     if (outer == kPrefixPrecedence) return inner < outer;
-    return inner < outer || (inner == outer && (position == 1 || outer == kComparison));
+    return inner < outer || (inner == outer && (position == 1 || outer == kComparisonPrecedence));
   };
   std::vector<Frame> stack{{root, 0, false}};
   while (!stack.empty()) {
@@ -264,7 +263,9 @@ void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, Exp
         case Operation::Vec4: out += "vec4u32("; break;
         case Operation::Call: out += body.callees[expr.imm] + '('; break;
         case Operation::Lane: break;
-        default:
+#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
           if (row.arity == 1 || !infix) out += row.text;
           if (row.precedence == 0) out += '(';
           break;

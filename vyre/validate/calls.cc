@@ -33,23 +33,27 @@ class Resolver {
         const std::string_view called = op->body.callees[stack_.back().next++];
         if (enter(called)) continue;
         Callee& known = callees_.by_id[called];
-        const bool on_stack =
-            std::ranges::any_of(stack_, [&](const Frame& frame) { return frame.id == called; });
-        if (on_stack && !known.recursive) {
-          known.recursive = true;
-          known.closed_by = id;
-          known.cycle = cycle_to(called);
+        if (known.open && circles_ < kMaxDiagnostics) {
+          ++circles_;
+          known.circles.emplace_back(id, cycle_to(called));
         }
       } else {
         for (std::size_t i = 0; op != nullptr && i < op->body.callees.size(); ++i) {
           const std::string_view called = op->body.callees[i];
           const std::uint32_t level = callees_.by_id[called].level + 1;
+          if (!callee.in_module && callee.circle_outside.empty()) {
+            callee.circle_outside = callees_.by_id[called].circle_outside;
+          }
           if (level > callee.level) {
             callee.level = level;
             callee.deepest = called;
           }
         }
         callee.level = std::max(callee.level, 1u);
+        callee.open = false;
+        if (!callee.in_module && !callee.circles.empty()) {
+          callee.circle_outside = callee.circles.front().second;
+        }
         stack_.pop_back();
       }
     }
@@ -70,6 +74,7 @@ class Resolver {
     callee.in_module = own != own_.end();
     callee.op = callee.in_module ? own->second : callees_.registry.find(id);
     callee.valid_signature = callee.op != nullptr && valid_signature(callee.op->signature);
+    callee.open = true;
     stack_.push_back({id, 0});
     return true;
   }
@@ -78,23 +83,35 @@ class Resolver {
     const auto from =
         std::ranges::find_if(stack_, [&](const Frame& frame) { return frame.id == id; });
     std::string chain;
-    for (auto frame = from; frame != stack_.end(); ++frame) chain += shorten(frame->id) + " → ";
+    for (auto frame = from; frame != stack_.end() && chain.size() < 400; ++frame) {
+      chain += shorten(frame->id) + " → ";
+    }
     return shorten(chain + std::string(id), 400);
   }
 
   Callees& callees_;
   std::unordered_map<std::string_view, const Op*> own_;
   std::vector<Frame> stack_;
+  std::size_t circles_ = 0;
 };
 
 }  // namespace
 
 Callees resolve_callees(const Module& module, const Registry& registry) {
-  Callees callees{registry, {}};
+  Callees callees{registry, {}, {}};
   Resolver resolver(module, callees);
   for (const Item& item : module.items) {
     if (const Op* op = std::get_if<Op>(&item)) resolver.resolve(op->id);
     for (const std::string& id : body_of(item).callees) resolver.resolve(id);
+  }
+  const bool unknown = std::ranges::any_of(
+      callees.by_id, [](const auto& entry) { return entry.second.op == nullptr; });
+  if (unknown) {
+    for (const auto& [id, callee] : callees.by_id) {
+      if (callee.in_module) callees.known.push_back(id);
+    }
+    for (const Op* op : registry.all()) callees.known.push_back(op->id);
+    std::ranges::sort(callees.known);
   }
   return callees;
 }
@@ -107,11 +124,7 @@ Diagnostic unknown_callee(const Context& context, std::string_view id) {
       if (row.precedence == 0 && !is_form(row.op)) known.push_back(row.text);
     }
   }
-  for (const auto& [known_id, callee] : context.callees.by_id) {
-    if (callee.op != nullptr) known.push_back(known_id);
-  }
-  for (const Op* op : context.callees.registry.all()) known.push_back(op->id);
-  std::ranges::sort(known);
+  known.insert(known.end(), context.callees.known.begin(), context.callees.known.end());
   const std::string_view near = nearest(id, known);
   if (!near.empty() && !dotted) return diagnose<message::misspelt_function>(id, near);
   if (!near.empty()) return diagnose<message::misspelt_op>(id, near);
@@ -121,16 +134,19 @@ Diagnostic unknown_callee(const Context& context, std::string_view id) {
 
 std::optional<Diagnostic> level_error(const Context& context, std::string_view id) {
   const Callee& callee = context.callees[id];
-  if (callee.recursive) {
-    // The op that calls the first one of the circle closes it.
-    if (context.op == nullptr || callee.closed_by != context.name) return std::nullopt;
-    return diagnose<message::recursion>(shorten(id), callee.cycle);
+  for (const auto& [closed_by, circle] : callee.circles) {
+    if (closed_by == context.name) return diagnose<message::recursion>(shorten(id), circle);
   }
-  if (callee.level != kMaxCallDepth + 1) return std::nullopt;
+  if (!callee.circle_outside.empty()) {
+    return diagnose<message::recursion>(shorten(id), callee.circle_outside);
+  }
+  const bool crosses = callee.level == kMaxCallDepth + 1;
+  if (!crosses && (callee.in_module || callee.level <= kMaxCallDepth)) return std::nullopt;
   std::string chain(shorten(id));
-  for (std::string_view next = callee.deepest; !next.empty();
-       next = context.callees[next].deepest) {
+  std::string_view next = callee.deepest;
+  for (std::uint32_t i = 0; i < kMaxCallDepth && !next.empty(); ++i) {
     chain += " → " + shorten(next);
+    next = context.callees[next].deepest;
   }
   return diagnose<message::call_depth>(callee.level, shorten(chain, 400));
 }

@@ -43,7 +43,7 @@ Context::Context(const Item& item, const Callees& callees_by_id, const Source* s
 
 void Context::add(Diagnostic diagnostic, Place place) {
   if (source_ != nullptr) {
-    findings_->add(std::move(diagnostic), span_of(place));
+    if (!findings_->full()) findings_->add(std::move(diagnostic), span_of(place));
   } else if (diagnostics_->size() < kMaxDiagnostics) {
     diagnostic.path = path_of(place);
     diagnostics_->push_back(std::move(diagnostic));
@@ -95,29 +95,7 @@ std::string Context::path_of(Place place) const {
     case Place::Kind::Use: break;
   }
 
-  // The blocks around the statement and its index in each of them.
-  struct Frame : OpenBlock {
-    std::uint32_t count = 0;
-  };
-  BlockStack<Frame> stack(body);
-  for (std::uint32_t i = 0;; ++i) {
-    stack.enter(i);
-    if (i == place.index) break;
-    ++stack.back().count;
-    stack.open(i);
-  }
-  path += ": body[";
-  for (std::size_t depth = 0; depth < stack.frames().size(); ++depth) {
-    const Frame& frame = stack.frames()[depth];
-    if (depth > 0) {
-      const bool in_if = std::holds_alternative<If>(body.stmts[frame.owner]);
-      path += frame.is_else ? ".else[" : in_if ? ".then[" : ".body[";
-    }
-    // Where a block is open, the statement that owns it has been counted already.
-    const bool innermost = depth + 1 == stack.frames().size();
-    path += std::to_string(frame.count - (innermost ? 0 : 1)) + "]";
-  }
-
+  path += ": " + vyre::path_of(body, StmtId{place.index});
   if (place.kind == Place::Kind::Use) {
     std::uint32_t use = 0;
     ExprId found;

@@ -21,16 +21,18 @@ struct Callee {
   const Op* op = nullptr;  // null when there is none of this id
   bool in_module = false;
   bool valid_signature = false;
-  std::uint32_t level = 0;     // of a call of it: 1 when it calls nothing
-  std::string_view deepest;    // the op it calls that makes its level
-  bool recursive = false;      // the first op of a circle that was met
-  std::string_view closed_by;  // the op whose call closes the circle
-  std::string cycle;
+  std::uint32_t level = 0;   // of a call of it: 1 when it calls nothing
+  std::string_view deepest;  // the op it calls that makes its level
+  bool open = false;         // its calls are being followed
+  // Circles of calls of which this op is the first one met: the op that closes each, and the chain.
+  std::vector<std::pair<std::string_view, std::string>> circles;
+  std::string circle_outside;  // one that a call of this op runs into outside of the module
 };
 
 struct Callees {
   const Registry& registry;
   std::unordered_map<std::string_view, Callee> by_id;
+  std::vector<std::string_view> known;  // all ids that exist, for suggestions; only where needed
 
   const Callee& operator[](std::string_view id) const { return by_id.at(id); }
 };

@@ -33,6 +33,13 @@ class LawCheck {
   bool unary() const { return signature_.inputs.size() == 1; }
   bool binary() const { return signature_.inputs.size() == 2; }
   DataType input(std::size_t i) const { return signature_.inputs[i]; }
+  static bool is_number(DataType type) { return contains(info(Operation::Add).types, type); }
+  // An identity stands for an input, other constants for the output.
+  DataType value_type() const {
+    if (binary() && law_.kind == LawKind::LeftIdentity) return input(0);
+    if (binary() && law_.kind == LawKind::RightIdentity) return input(1);
+    return signature_.output;
+  }
 
   void require(bool holds, std::string_view shape) {
     if (!holds && !failed_) {
@@ -48,6 +55,8 @@ class LawCheck {
     const Op* op = id == context_.name ? context_.op : find(id);
     if (op == nullptr) {
       report_operand(id, "which is not registered");
+    } else if (op->signature.output == DataType::Unknown) {
+      failed_ = true;  // reported where it is defined
     } else if (op->signature != wanted) {
       std::string types;
       for (DataType type : wanted.inputs)
@@ -85,12 +94,13 @@ bool LawCheck::check_arguments() {
     needs += i == 0 ? "" : ", ";
     example += i == 0 ? "(" : ", ";
     switch (row_.arguments[i]) {
-      case 'v':
-        fits = fits && bits != nullptr && bits->type == signature_.output;
-        needs += "a value of type " + std::string(text(signature_.output));
-        example +=
-            signature_.output == DataType::Bytes ? "0" : print_literal({signature_.output, {}});
+      case 'v': {
+        const DataType type = value_type();
+        fits = fits && bits != nullptr && bits->type == type && is_value(*bits);
+        needs += "a value of type " + std::string(text(type));
+        example += type == DataType::Bytes ? "0" : print_literal({type, {}});
         break;
+      }
       case 'b':
         fits = fits && bits != nullptr && bits->type == DataType::Bool;
         needs += "true or false";
@@ -129,8 +139,7 @@ void LawCheck::check_shape() {
       require(closed(), "it needs two inputs and an output of one type");
       break;
     case LawKind::LeftIdentity:
-      require(binary() && input(0) == output && input(1) == output,
-              "it needs two inputs and an output of one type");
+      require(binary() && input(1) == output, "its second input must be of the output's type");
       break;
     case LawKind::RightIdentity:
     case LawKind::LeftAbsorbing:
@@ -142,8 +151,11 @@ void LawCheck::check_shape() {
     case LawKind::Involution:
       require(unary() && input(0) == output, "it needs one input of the output's type");
       break;
-    case LawKind::Monotonic: require(unary(), "it needs one input"); break;
-    case LawKind::Bounded: break;
+    case LawKind::Monotonic:
+      require(unary() && is_number(input(0)) && is_number(output),
+              "it needs one input, and input and output that can be ordered");
+      break;
+    case LawKind::Bounded: require(is_number(output), "its output cannot be ordered"); break;
     case LawKind::InverseOf:
       require(unary() || binary(), "it needs one or two inputs");
       if (!failed_ && unary()) require_op(0, {{output}, input(0)});
@@ -163,7 +175,8 @@ void LawCheck::check_shape() {
       require_op(1, {{output, output}, output});
       break;
     case LawKind::Complement:
-      require(unary() || binary(), "it needs one or two inputs");
+      require(binary() || (unary() && is_number(output)),
+              "it needs two inputs, or one and an output that can be added");
       if (!failed_) require_op(0, {{input(0)}, input(binary() ? 1 : 0)});
       break;
     case LawKind::Trichotomy:

@@ -40,6 +40,32 @@ void check_names(Context& context) {
   }
 }
 
+std::uint64_t name_bytes(const Context& context, const Expr& expr) {
+  switch (expr.op) {
+    case Operation::Local:
+      return expr.imm < context.body.locals.size() ? context.body.locals[expr.imm].name.size() : 0;
+    case Operation::Load:
+    case Operation::Length: return context.buffers[expr.imm].name.size();
+    case Operation::Call: return context.body.callees[expr.imm].size();
+    default: return 0;
+  }
+}
+
+std::uint64_t name_bytes(const Context& context, const Stmt& stmt) {
+  std::uint64_t bytes = 0;
+  std::visit(
+      [&](const auto& s) {
+        if constexpr (requires { s.local; }) {
+          if (s.local.exists()) bytes += context.body[s.local].name.size();
+        }
+        if constexpr (requires { s.buffer; }) {
+          if (s.buffer.exists()) bytes += context.buffers[s.buffer.index].name.size();
+        }
+      },
+      stmt);
+  return bytes;
+}
+
 void check_statement_depth(Context& context) {
   BlockStack<OpenBlock> stack(context.body);
   std::size_t chained = 0;  // open blocks that are no level of their own
@@ -70,13 +96,18 @@ bool check_limits(Context& context) {
   }
   check_statement_depth(context);
 
+  // Bytes of names as written out: a short program may mention a long name very often.
+  constexpr std::uint64_t kTooManyBytes = kMaxSourceBytes + 1;
+  std::vector<std::uint64_t> bytes(body.exprs.size());
   std::vector<std::uint32_t> depths(body.exprs.size());
   context.sizes.resize(body.exprs.size());
   for (std::size_t i = 0; i < body.exprs.size(); ++i) {
     std::uint32_t size = 1;
     std::uint32_t depth = 0;
+    bytes[i] = name_bytes(context, body.exprs[i]);
     for (ExprId operand : operands(body, body.exprs[i])) {
       size = std::min(kMaxExprs + 1, size + context.sizes[operand.index]);
+      bytes[i] = std::min(kTooManyBytes, bytes[i] + bytes[operand.index]);
       depth = std::max(depth, depths[operand.index]);
     }
     context.sizes[i] = size;
@@ -84,8 +115,17 @@ bool check_limits(Context& context) {
   }
 
   std::uint64_t total = 0;
+  std::uint64_t total_bytes = 0;
   for (const Stmt& stmt : body.stmts) {
-    for (ExprId root : roots(stmt)) total += context.sizes[root.index];
+    total_bytes += name_bytes(context, stmt);
+    for (ExprId root : roots(stmt)) {
+      total += context.sizes[root.index];
+      total_bytes += bytes[root.index];
+    }
+  }
+  if (total_bytes > kMaxSourceBytes) {
+    context.report<message::too_long_text>(Place::item(), shorten(context.name));
+    return false;
   }
   if (total > kMaxExprs) {
     context.report<message::too_many_expressions>(Place::item(), shorten(context.name));

@@ -39,7 +39,9 @@ class TypeCheck {
 
   template <class Message, class... Arguments>
   void blame(ExprId id, int operand, const Arguments&... arguments) {
-    errors_.push_back({id, operand, diagnose<Message>(arguments...)});
+    if (errors_.size() < kMaxDiagnostics) {
+      errors_.push_back({id, operand, diagnose<Message>(arguments...)});
+    }
   }
   DataType type(ExprId id) const { return context_.types[id]; }
 
@@ -101,8 +103,12 @@ DataType TypeCheck::type_of(ExprId id, const Expr& expr) {
     case Operation::Vec4: check_lanes(id, DataType::Vec4U32, args); return DataType::Vec4U32;
     case Operation::Lane: return type_of_lane(id, expr.detail, args[0]);
     case Operation::Call: return type_of_call(id, expr, args);
-    default: return type_of_operation(id, info(expr.op), args);
+#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      return type_of_operation(id, info(expr.op), args);
   }
+  return DataType::Unknown;
 }
 
 DataType TypeCheck::type_of_select(ExprId id, std::span<const ExprId> args) {
@@ -125,11 +131,7 @@ DataType TypeCheck::type_of_cast(ExprId id, DataType target, ExprId arg) {
   }
   const DataType source = type(arg);
   if (source != DataType::Unknown && !cast_exists(source, target)) {
-    TypeSet targets = 0;
-    for (const TypeInfo& row : all_types()) {
-      if (cast_exists(source, row.type)) targets |= type_set(row.type);
-    }
-    blame<message::unsupported_cast>(id, kSelf, source, target, list_of(targets));
+    blame<message::unsupported_cast>(id, kSelf, source, target, list_of(cast_targets(source)));
   }
   return target;
 }
@@ -160,13 +162,13 @@ DataType TypeCheck::type_of_call(ExprId id, const Expr& call, std::span<const Ex
   const std::string_view callee_id = body_.callees[call.imm];
   const Callee& callee = context_.callees[callee_id];
   if (callee.op == nullptr) {
-    errors_.push_back({id, kSelf, unknown_callee(context_, callee_id)});
+    if (errors_.size() < kMaxDiagnostics) {
+      errors_.push_back({id, kSelf, unknown_callee(context_, callee_id)});
+    }
     return DataType::Unknown;
   }
-  if (callee.recursive || callee.level > kMaxCallDepth) {
-    if (std::optional<Diagnostic> error = level_error(context_, callee_id)) {
-      errors_.push_back({id, kSelf, std::move(*error)});
-    }
+  if (std::optional<Diagnostic> error = level_error(context_, callee_id)) {
+    errors_.push_back({id, kSelf, std::move(*error)});
   }
   if (!callee.valid_signature) {
     // An op of this module has been reported where it is defined.

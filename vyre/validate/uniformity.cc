@@ -35,10 +35,13 @@ class Uniformity {
     connect_exprs();
     connect_statements();
     spread();
+    std::string why;
+    Node explained = kNowhere;  // barriers of one stretch have one reason
     for (const auto& [stmt, flow] : barriers_) {
-      if (cause_[flow] != kNowhere) {
-        context_.report<message::divergent_barrier>(Place::head(stmt), reason(flow));
-      }
+      if (cause_[flow] == kNowhere) continue;
+      if (flow != explained) why = reason(flow);
+      explained = flow;
+      context_.report<message::divergent_barrier>(Place::head(stmt), why);
     }
   }
 

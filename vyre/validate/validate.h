@@ -1,5 +1,6 @@
 // The rules that a module must keep. validate() finds every independent error; an empty list means
-// that the module is valid, and a valid program never fails to lower except for a device limit.
+// that the module is valid, and a valid program never fails to lower except for a device limit or
+// because it exceeds the size limits once its calls are expanded, which the inliner reports.
 #pragma once
 
 #include <vector>

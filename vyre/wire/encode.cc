@@ -119,14 +119,6 @@ class Encoder {
     }
   }
 
-  static bool is_value(const TypedBits& value) {
-    const std::size_t words = value_words(value.type);
-    for (std::size_t i = words; i < value.bits.lanes.size(); ++i) {
-      if (value.bits.lanes[i] != 0) return false;
-    }
-    return words > 0 && (value.type != DataType::Bool || value.bits.lanes[0] <= 1);
-  }
-
   // --- Bodies -----------------------------------------------------------------------------------
 
   void write(const Body& body, std::size_t buffers) {
