@@ -510,6 +510,7 @@ TEST(BuilderMisuse, WrongConstants) {
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = popcount(true); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(u64(1), 2).x(); }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(vec4u32(u64(5))); }), Codes{"V012"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(cast(DataType::Bytes, 0)); }), Codes{"V023"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(select(u32(1), u32(2), u64(3))); }), Codes{"V029"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(select(u64(1), u32(2), u32(3))); }), Codes{"V030"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(select(Value(), u32(2), u32(3))); }), Codes{"V043"});

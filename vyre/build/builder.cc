@@ -34,7 +34,7 @@ Value Value::as(DataType type) const {
   const std::uint64_t limit = type == DataType::I32 ? (std::uint64_t{1} << 31) - !negative_
                               : width >= 64         ? ~std::uint64_t{0}
                                                     : (std::uint64_t{1} << width) - 1;
-  if (is_vector(type) || magnitude > limit || (negative_ && type != DataType::I32)) {
+  if (is_vector(type) || width == 0 || magnitude > limit || (negative_ && type != DataType::I32)) {
     return wrong<message::constant_range>((negative_ ? "-" : "") + std::to_string(magnitude), type);
   }
   Value constant = *this;
@@ -44,13 +44,15 @@ Value Value::as(DataType type) const {
   return constant;
 }
 
+Value Value::unfit(Operation op, DataType type) {
+  return wrong<message::operand_type>(info(op).text, type, list_of(info(op).types));
+}
+
 Value apply(Operation op, Value a) {
   if (a.is_constant()) {
     Value constant = a.as(DataType::U32);
     if (!constant.is_constant()) return constant;
-    if (!contains(info(op).types, constant.type_))
-      return Value::wrong<message::operand_type>(info(op).text, constant.type_,
-                                                 list_of(info(op).types));
+    if (!contains(info(op).types, constant.type_)) return Value::unfit(op, constant.type_);
     constant.bits_ = eval(op, constant.type_, constant.bits_);
     constant.type_ = result_of(op, constant.type_);
     return constant;
@@ -68,9 +70,7 @@ Value apply(Operation op, Value a, Value b) {
   if (owner == nullptr) {
     Value left = a.as(first);
     if (!left.is_constant()) return left;
-    if (!contains(info(op).types, left.type_))
-      return Value::wrong<message::operand_type>(info(op).text, left.type_,
-                                                 list_of(info(op).types));
+    if (!contains(info(op).types, left.type_)) return Value::unfit(op, left.type_);
     const DataType wanted = second_operand(op, left.type_);
     const Value right = b.as(wanted);
     if (!right.is_constant()) return right;
@@ -88,6 +88,9 @@ Value apply(Operation op, Value a, Value b) {
 }
 
 Value cast(DataType target, Value value) {
+  if (target == DataType::Bytes && value.is_constant()) {
+    return Value::wrong<message::cast_to_bytes>();
+  }
   if (value.kind_ == Value::Kind::Number) {
     value.type_ = is_vector(target) ? DataType::U32 : target;
     value = value.as(value.type_);

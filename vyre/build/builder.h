@@ -73,6 +73,7 @@ class Value {
     value.wrong_ = std::make_shared<const Diagnostic>(diagnose<Message>(arguments...));
     return value;
   }
+  static Value unfit(Operation op, DataType type);
   bool is_constant() const { return kind_ == Kind::Constant || kind_ == Kind::Number; }
   // The number as a constant of a type, or what is wrong with that.
   Value as(DataType type) const;

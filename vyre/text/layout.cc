@@ -139,31 +139,19 @@ bool Layout::ends_operand(std::size_t i) const {
 
 // Whether a space stands between token i and the one before it on its line.
 bool Layout::spaced(std::size_t i) const {
-  const Entry& left = tokens_[i - 1];
-  const Entry& right = tokens_[i];
-  switch (right.kind) {
-    case Tok::RParen:
-    case Tok::RBracket:
-    case Tok::Comma:
-    case Tok::Colon:
-    case Tok::Dot:
-    case Tok::DotDot:
-    case Tok::LBracket: return false;
-    case Tok::LParen:
-      if (left.kind == Tok::Name) return is_keyword(i - 1);
-      break;
-    case Tok::RBrace: return false;
-    default: break;
+  const Tok left = tokens_[i - 1].kind;
+  const Tok right = tokens_[i].kind;
+  const auto is_one_of = [](Tok kind, std::initializer_list<Tok> kinds) {
+    return std::ranges::find(kinds, kind) != kinds.end();
+  };
+  if (is_one_of(right, {Tok::RParen, Tok::RBracket, Tok::RBrace, Tok::LBracket, Tok::Comma,
+                        Tok::Colon, Tok::Dot, Tok::DotDot})) {
+    return false;
   }
-  switch (left.kind) {
-    case Tok::LParen:
-    case Tok::LBracket:
-    case Tok::Dot:
-    case Tok::DotDot:
-    case Tok::At: return false;
-    case Tok::Operator: return i >= 2 && !tokens_[i - 1].starts_line && ends_operand(i - 2);
-    default: return true;
-  }
+  if (right == Tok::LParen && left == Tok::Name) return is_keyword(i - 1);
+  // An operator is a prefix unless it follows an operand.
+  if (left == Tok::Operator) return i >= 2 && !tokens_[i - 1].starts_line && ends_operand(i - 2);
+  return !is_one_of(left, {Tok::LParen, Tok::LBracket, Tok::Dot, Tok::DotDot, Tok::At});
 }
 
 void Layout::flush() {

@@ -166,7 +166,7 @@ void Parser::parse_program() {
     failed_ = false;
     if (at(Tok::Comma)) {
       fail_expected("a buffer or a statement", "remove it: declarations need no separator");
-    } else if (!token_.after_error) {
+    } else if (!token_.after_error || at(Tok::RBrace) || at(Tok::End)) {
       if (!at_buffer()) break;
       if (parse_buffer(program, written) && !failed_) continue;
     }
@@ -218,18 +218,18 @@ bool Parser::at_buffer() {
 bool Parser::parse_buffer(Program& program, std::vector<bool>& written) {
   positions_.heads.push_back(token_.span.begin);
   BufferDecl buffer;
-  switch (token_.word) {
-    case Word::ReadWrite: buffer.access = BufferAccess::ReadWrite; break;
-    case Word::Uniform: buffer.access = BufferAccess::Uniform; break;
-    case Word::Workgroup: buffer.access = BufferAccess::Workgroup; break;
-    case Word::Read: break;
-    default: {
-      const std::string_view near =
-          nearest(spelling(), {"read", "read_write", "uniform", "workgroup"});
-      fail_expected("`read`, `read_write`, `uniform` or `workgroup`",
-                    near.empty() ? "say how the buffer is accessed"
-                                 : "did you mean `" + std::string(near) + "`?");
-    }
+  if (at_word(Word::ReadWrite)) {
+    buffer.access = BufferAccess::ReadWrite;
+  } else if (at_word(Word::Uniform)) {
+    buffer.access = BufferAccess::Uniform;
+  } else if (at_word(Word::Workgroup)) {
+    buffer.access = BufferAccess::Workgroup;
+  } else if (!at_word(Word::Read)) {
+    const std::string_view near =
+        nearest(spelling(), {"read", "read_write", "uniform", "workgroup"});
+    fail_expected("`read`, `read_write`, `uniform` or `workgroup`",
+                  near.empty() ? "say how the buffer is accessed"
+                               : "did you mean `" + std::string(near) + "`?");
   }
   advance();
   std::string_view name;

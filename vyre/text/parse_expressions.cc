@@ -148,19 +148,11 @@ bool Parser::parse_operand(bool& complete) {
 // Whether the current word starts a statement, which is left alone where an expression is missing.
 // As the first part of an op id it does not.
 bool Parser::at_statement() const {
-  switch (token_.word) {
-    case Word::Let:
-    case Word::If:
-    case Word::For:
-    case Word::Break:
-    case Word::Return:
-    case Word::Barrier:
-    case Word::Else:
-    case Word::Program:
-    case Word::Op: break;
-    default: return false;
-  }
-  return !before_dot();
+  const Word word = token_.word;
+  const bool starts = word == Word::Let || word == Word::If || word == Word::For ||
+                      word == Word::Break || word == Word::Return || word == Word::Barrier ||
+                      word == Word::Else || word == Word::Program || word == Word::Op;
+  return starts && !before_dot();
 }
 
 bool Parser::parse_name_operand(bool& complete) {
@@ -263,7 +255,21 @@ bool Parser::parse_name_operand(bool& complete) {
     case Word::Atomic:
       return fail<message::expected>(name.span, "an expression", "`" + std::string(word) + "`",
                                      "an atomic has an effect: bind its result by `let` first");
-    default:
+    case Word::Program:
+    case Word::Op:
+    case Word::Workgroup:
+    case Word::Read:
+    case Word::ReadWrite:
+    case Word::Uniform:
+    case Word::Law:
+    case Word::Let:
+    case Word::If:
+    case Word::Else:
+    case Word::For:
+    case Word::In:
+    case Word::Break:
+    case Word::Return:
+    case Word::Barrier:
       return fail<message::expected>(name.span, "an expression", "`" + std::string(word) + "`",
                                      "this word is reserved; write a value here");
   }

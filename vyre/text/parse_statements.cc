@@ -157,7 +157,22 @@ bool Parser::parse_statement() {
       case Word::Else:
         if (!item_sound_) return false;
         return fail_expected("a statement", "`else` belongs right behind an if's `}`");
-      default: break;
+      case Word::Program:
+      case Word::Op:
+      case Word::In:
+      case Word::True:
+      case Word::False:
+      case Word::Len:
+      case Word::Select:
+      case Word::Nan:
+      case Word::Inf:
+      case Word::IdInvocation:
+      case Word::IdWorkgroup:
+      case Word::IdLocal:
+      case Word::F32:
+      case Word::F16:
+      case Word::Bf16:
+      case Word::Tensor: break;
     }
   }
   return fail_expected("a statement",

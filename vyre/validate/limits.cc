@@ -41,14 +41,14 @@ void check_names(Context& context) {
 }
 
 std::uint64_t name_bytes(const Context& context, const Expr& expr) {
-  switch (expr.op) {
-    case Operation::Local:
-      return expr.imm < context.body.locals.size() ? context.body.locals[expr.imm].name.size() : 0;
-    case Operation::Load:
-    case Operation::Length: return context.buffers[expr.imm].name.size();
-    case Operation::Call: return context.body.callees[expr.imm].size();
-    default: return 0;
+  const Body& body = context.body;
+  if (expr.op == Operation::Local && expr.imm < body.locals.size()) {
+    return body.locals[expr.imm].name.size();
   }
+  if (expr.op == Operation::Load || expr.op == Operation::Length) {
+    return context.buffers[expr.imm].name.size();
+  }
+  return expr.op == Operation::Call ? body.callees[expr.imm].size() : 0;
 }
 
 std::uint64_t name_bytes(const Context& context, const Stmt& stmt) {
