@@ -163,14 +163,16 @@ void Parser::parse_program() {
   item_name_ = program.name;
   std::vector<bool> written;
   while (!stopped_) {
+    const std::uint32_t begin = token_.span.begin;
     failed_ = false;
     if (at(Tok::Comma)) {
       fail_expected("a buffer or a statement", "remove it: declarations need no separator");
-    } else if (!token_.after_error || at(Tok::RBrace) || at(Tok::End)) {
+    } else if (!token_.after_error) {
       if (!at_buffer()) break;
       if (parse_buffer(program, written) && !failed_) continue;
     }
     recover();
+    if (token_.span.begin == begin) break;  // the body ends here
   }
   number_bindings(program.buffers, written);
   parse_body();
