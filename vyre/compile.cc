@@ -1,5 +1,8 @@
 #include "vyre/compile.h"
 
+#include <functional>
+#include <set>
+
 #include "vyre/text/parse.h"
 #include "vyre/validate/validate.h"
 #include "vyre/wire/wire.h"
@@ -21,6 +24,24 @@ Result<Loaded> load(Source source, const Registry& registry) {
   validate(source, parsed, registry);
   if (!parsed.findings.empty()) return std::move(parsed.findings).located(source);
   return Loaded{std::move(parsed.module), std::move(source), std::move(parsed.positions)};
+}
+
+Result<Linked> link(const Program& program, const Registry& registry) {
+  if (std::vector<Diagnostic> wrong = validate(program, registry); !wrong.empty()) return wrong;
+  // Depth first, so that an op comes behind those it calls. Calls neither recurse nor nest deeply:
+  // that has been validated.
+  Linked linked{program, {}};
+  std::set<std::string_view> seen;
+  const std::function<void(const Body&)> follow = [&](const Body& body) {
+    for (const std::string& id : body.callees) {
+      if (!seen.insert(id).second) continue;
+      const Op& op = *registry.find(id);
+      follow(op.body);
+      linked.ops.push_back(op);
+    }
+  };
+  follow(program.body);
+  return linked;
 }
 
 }  // namespace vyre

@@ -48,6 +48,9 @@ std::string_view family(Code code) {
     case 'V': return "vyre IR validation";
     case 'P': return "vyre text";
     case 'W': return "vyre wire";
+    case 'D': return "vyre dispatch";
+    case 'B': return "vyre backend";
+    case 'R': return "vyre run";
     case 'U': return "vyre usage";
     default: return "vyre";
   }
@@ -164,6 +167,7 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   } else if (!diagnostic.path.empty()) {
     out += paint("34", "in") + " " + diagnostic.path + "\n";
   }
+  for (const std::string& note : diagnostic.notes) out += note + "\n";
   return out + paint("1;32", "fix:") + " " + diagnostic.fix + "\n";
 }
 
@@ -178,6 +182,14 @@ std::string to_json(std::span<const Diagnostic> diagnostics) {
     out += ",\"problem\":" + json_quote(diagnostic.problem);
     out += ",\"fix\":" + json_quote(diagnostic.fix);
     if (!diagnostic.path.empty()) out += ",\"path\":" + json_quote(diagnostic.path);
+    if (!diagnostic.notes.empty()) {
+      out += ",\"notes\":[";
+      for (const std::string& note : diagnostic.notes) {
+        if (&note != diagnostic.notes.data()) out += ',';
+        out += json_quote(note);
+      }
+      out += ']';
+    }
     out += '}';
   }
   return out + "]}\n";

@@ -42,6 +42,9 @@ struct Diagnostic {
   // Without one: item, statement and expression, as in `program p: body[3].then[0]: a + b`.
   std::string path;
 
+  // More that belongs to it, line by line: the two invocations of a race.
+  std::vector<std::string> notes;
+
   // "vyre IR validation: <problem>. Fix: <fix>."
   std::string message() const;
 };
@@ -49,7 +52,8 @@ struct Diagnostic {
 // More errors than this in one file help nobody; the rest is counted, not kept.
 inline constexpr std::size_t kMaxDiagnostics = 1000;
 
-// What `vyre` prints: file, line, column, code, problem, the source line with its caret, the fix.
+// What `vyre` prints: file, line, column, code, problem, the source line with its caret, the notes,
+// the fix.
 std::string render(const Diagnostic& diagnostic, bool colour = false);
 
 // {"diagnostics":[{"code":…,"file":…,"line":…,"column":…,"problem":…,"fix":…},…]}

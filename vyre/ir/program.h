@@ -187,6 +187,15 @@ inline const Body& body_of(const Item& item) {
   return std::get<Op>(item).body;
 }
 
+// A valid program with the ops that it calls, directly or through others; an op stands behind those
+// that it calls itself.
+struct Linked {
+  Program program;
+  std::vector<Op> ops;
+
+  friend bool operator==(const Linked&, const Linked&) = default;
+};
+
 // --- Limits -------------------------------------------------------------------------------------
 
 inline constexpr std::uint32_t kMaxCallDepth = 32;

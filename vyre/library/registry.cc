@@ -57,6 +57,15 @@ Result<const Op*> Registry::add(Op op) {
   return &added_.emplace(std::move(id), std::move(op)).first->second;
 }
 
+Result<bool> Registry::add(const Module& module) {
+  for (const Item& item : module.items) {
+    const Op* op = std::get_if<Op>(&item);
+    if (op == nullptr) continue;
+    if (const Result<const Op*> added = add(*op); !added) return added.diagnostics();
+  }
+  return true;
+}
+
 std::vector<const Op*> Registry::all() const {
   std::vector<const Op*> ops;
   for (const auto& [id, op] : standard_library()) ops.push_back(&op);

@@ -20,6 +20,9 @@ class Registry {
   // is fine; another one under a known id is V039.
   Result<const Op*> add(Op op);
 
+  // All ops of a valid module.
+  Result<bool> add(const Module& module);
+
   const Op* find(std::string_view id) const;
 
   // All ops, in the order of their ids.

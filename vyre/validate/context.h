@@ -9,10 +9,10 @@
 
 #include "vyre/base/diagnostics.h"
 #include "vyre/ir/program.h"
+#include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
 #include "vyre/library/registry.h"
 #include "vyre/text/positions.h"
-#include "vyre/validate/types.h"
 
 namespace vyre {
 

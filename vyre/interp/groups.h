@@ -1,0 +1,70 @@
+// The workgroups of a grid in the order of a schedule.
+#pragma once
+
+#include <limits>
+#include <numeric>
+
+#include "vyre/interp/machine.h"
+
+namespace vyre {
+
+class Groups {
+ public:
+  Groups(const Grid& grid, const Schedule& schedule) : grid_(grid), schedule_(schedule) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide count = Wide{grid[0]} * grid[1] * grid[2];
+    // Nobody waits for the end of so many; the number only has to be too large.
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 2;
+    count_ = count > kMost ? kMost : static_cast<std::uint64_t>(count);
+    // Random: i * factor + offset modulo the count visits each once when the factor is coprime.
+    Random random(schedule.seed);
+    if (count_ == 0) return;
+    offset_ = random.next() % count_;
+    do {
+      factor_ = random.next() >> 1 | 1;
+    } while (std::gcd(factor_, count_) > 1);
+  }
+
+  std::uint64_t count() const { return count_; }
+
+  Ids operator[](std::uint64_t i) const {
+    __extension__ using Wide = unsigned __int128;
+    if (schedule_.kind == Schedule::Kind::Reverse) i = count_ - 1 - i;
+    if (schedule_.kind == Schedule::Kind::Random) {
+      i = static_cast<std::uint64_t>((Wide{i} * factor_ + offset_) % count_);
+    }
+    const std::uint64_t rows = i / grid_[0];
+    return {static_cast<std::uint32_t>(i % grid_[0]), static_cast<std::uint32_t>(rows % grid_[1]),
+            static_cast<std::uint32_t>(rows / grid_[1])};
+  }
+
+ private:
+  Grid grid_;
+  Schedule schedule_;
+  std::uint64_t count_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t factor_ = 1;
+};
+
+// Runs all workgroups, one after the other, for who watches them.
+template <class Watch>
+Result<RunStats> run_watched(const Script& script, const Grid& grid,
+                             std::span<const Memory> buffers, const RunOptions& options,
+                             Watch& watch) {
+  const Groups groups(grid, options.schedule);
+  Control control{options};
+  Machine<Watch> machine(script, buffers, control, watch, false);
+  for (std::uint64_t i = 0; i < groups.count(); ++i) {
+    if (control.stopped() || !machine.run(groups[i])) {
+      if (machine.failure.empty()) return diagnose<message::interrupted>();
+      return machine.failure;
+    }
+    if (options.progress) {
+      options.progress(static_cast<double>(i + 1) / static_cast<double>(groups.count()));
+    }
+  }
+  if (control.stopped()) return diagnose<message::interrupted>();
+  return machine.stats();
+}
+
+}  // namespace vyre

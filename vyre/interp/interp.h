@@ -1,0 +1,80 @@
+// The reference: what a program means, executed. Every other backend answers to it, byte for byte.
+//
+// One workgroup runs at a time, one invocation at a time between barriers, one statement after the
+// other. The order of invocations is a parameter; a program without races whose output does not
+// depend on the order of atomics gives the same bytes in all of them. In the default order, and
+// where no result can depend on it, workgroups are spread over the machine's cores.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vyre/base/result.h"
+#include "vyre/interp/script.h"
+
+namespace vyre {
+
+// Workgroups on each axis.
+struct Grid {
+  std::array<std::uint32_t, 3> axes;
+
+  constexpr Grid(std::uint32_t x = 1, std::uint32_t y = 1, std::uint32_t z = 1) : axes{x, y, z} {}
+  constexpr Grid(const std::array<std::uint32_t, 3>& counts) : axes(counts) {}
+
+  constexpr std::uint32_t operator[](std::size_t axis) const { return axes[axis]; }
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
+struct Schedule {
+  enum class Kind : std::uint8_t {
+    Sequential,  // invocations in the order of their ids, each as far as it gets
+    Reverse,
+    Random,      // any invocation, one statement at a time; workgroups in any order
+    RoundRobin,  // all invocations of a workgroup in turn, one statement each
+  };
+  Kind kind = Kind::Sequential;
+  std::uint64_t seed = 0;  // of Random
+
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+std::string to_text(const Schedule& schedule);                 // "random:7"
+std::optional<Schedule> find_schedule(std::string_view text);  // the same, back
+
+struct RunOptions {
+  Schedule schedule;
+  // After so many steps the run fails; 0: any number. A step is an executed statement, the move of
+  // a loop to its next round or from one branch over the other, or the end of an invocation or op.
+  std::uint64_t max_steps = 0;
+  unsigned threads = 0;                     // at most; 0: as many as there are cores
+  const std::atomic<bool>* stop = nullptr;  // set by somebody else to end the run early
+  // Called now and then with the fraction of the work that is done, by one thread at a time.
+  std::function<void(double)> progress;
+};
+
+struct RunStats {
+  std::uint64_t steps = 0;
+  std::uint64_t evaluations = 0;  // of expressions
+};
+
+// The memory of one buffer: whole elements, aligned to 8 bytes.
+using Memory = std::span<std::byte>;
+
+// `buffers` are in the order of declaration; the entries of workgroup buffers are ignored. Sizes
+// have been checked: whole elements, at least as many as declared.
+Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<const Memory> buffers,
+                           const RunOptions& options = {});
+
+// The atomics in which the order of invocations shows: they give a result that is used, do not
+// commute, or meet another kind of atomic in their buffer.
+std::vector<StmtId> ordered_atomics(const Program& program);
+
+}  // namespace vyre

@@ -1,0 +1,451 @@
+// Executes steps. A Machine runs one workgroup after the other on memory that it is given; who
+// wants to see what happens passes a Watch, whose functions are called at each step and access.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "vyre/base/random.h"
+#include "vyre/interp/interp.h"
+#include "vyre/ir/eval.h"
+
+namespace vyre {
+
+using Ids = std::array<std::uint32_t, 3>;
+
+// Sees nothing, and costs nothing. A Watch derives from it and hides what it wants to see.
+struct NoWatch {
+  void begin_group(const Ids&) {}
+  void begin_step(const Step&, std::uint32_t /*invocation in the group*/) {}
+  void load(const Node&, std::uint32_t /*index*/, bool /*inside*/, const Bits&) {}
+  void store(const Step&, std::uint32_t, bool, const Bits&) {}
+  void atomic(const Step&, std::uint32_t, bool, std::uint32_t /*old*/, std::uint32_t /*now*/) {}
+  void end_step(const Step&, const Bits* /*locals*/, const Bits* /*values*/) {}
+  void barrier() {}
+};
+
+// What the machines of one run share: when to stop.
+struct Control {
+  const RunOptions& options;
+  std::atomic<bool> failed = false;
+
+  bool stopped() const {
+    return failed || (options.stop != nullptr && options.stop->load(std::memory_order_relaxed));
+  }
+};
+
+// The elements of a buffer.
+struct Elements {
+  std::byte* bytes = nullptr;
+  std::uint64_t length = 0;
+  DataType element = DataType::U32;
+  std::uint32_t bytes_each = 4;
+};
+
+inline Elements elements_of(const BufferDecl& buffer, Memory memory) {
+  return {memory.data(), memory.size() / stride(buffer.element), buffer.element,
+          stride(buffer.element)};
+}
+
+// Accesses to elements are relaxed atomics, so that a program with races stays defined when
+// workgroups run on several threads. An element of 16 bytes is guarded by one of a few locks.
+class ElementAccess {
+ public:
+  explicit ElementAccess(bool threaded) : threaded_(threaded) {}
+
+  Bits load(const Elements& from, std::uint32_t index) const {
+    std::byte* at = from.bytes + std::uint64_t{index} * from.bytes_each;
+    Bits bits;
+    if (from.bytes_each == 4) {
+      bits.lanes[0] = word<std::uint32_t>(at).load(std::memory_order_relaxed);
+      if (from.element == DataType::Bool) bits.lanes[0] = bits.lanes[0] != 0;
+    } else if (from.bytes_each == 8) {
+      const std::uint64_t value = word<std::uint64_t>(at).load(std::memory_order_relaxed);
+      bits.lanes = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
+    } else {
+      guarded(at, [&] { std::memcpy(bits.lanes.data(), at, 16); });
+    }
+    return bits;
+  }
+
+  void store(const Elements& to, std::uint32_t index, const Bits& bits) const {
+    std::byte* at = to.bytes + std::uint64_t{index} * to.bytes_each;
+    if (to.bytes_each == 4) {
+      word<std::uint32_t>(at).store(bits.lanes[0], std::memory_order_relaxed);
+    } else if (to.bytes_each == 8) {
+      word<std::uint64_t>(at).store(bits.lanes[0] | std::uint64_t{bits.lanes[1]} << 32,
+                                    std::memory_order_relaxed);
+    } else {
+      guarded(at, [&] { std::memcpy(at, bits.lanes.data(), 16); });
+    }
+  }
+
+  template <class Word>
+  static std::atomic_ref<Word> word(std::byte* at) {
+    return std::atomic_ref<Word>(*reinterpret_cast<Word*>(at));
+  }
+
+ private:
+  void guarded(const std::byte* at, auto access) const {
+    if (!threaded_) return access();
+    std::atomic_flag& lock = locks_[reinterpret_cast<std::uintptr_t>(at) / 16 % locks_.size()];
+    while (lock.test_and_set(std::memory_order_acquire)) {
+    }
+    access();
+    lock.clear(std::memory_order_release);
+  }
+
+  static inline std::array<std::atomic_flag, 64> locks_;
+  bool threaded_;
+};
+
+template <class Watch>
+class Machine {
+ public:
+  Machine(const Script& script, std::span<const Memory> buffers, Control& control, Watch& watch,
+          bool threaded);
+
+  // Runs one workgroup to its end. False: the run is to stop, for the reason in `failure` if any.
+  bool run(const Ids& group);
+
+  std::vector<Diagnostic> failure;
+  RunStats stats() const { return {steps_ - allowance_, evaluations_}; }
+
+ private:
+  enum class Pause : std::uint8_t { Turn, Barrier, Ended, Stopped };
+
+  struct Frame {
+    const BodyScript* script;
+    Bits* locals;
+    Bits* values;
+  };
+  struct OpFrame {
+    std::vector<Bits> locals;
+    std::vector<Bits> values;
+  };
+
+  bool phase();
+  Pause turn(std::uint32_t invocation);
+  Pause advance(const Frame& frame, std::uint32_t& pc, bool single);
+  void evaluate(const Frame& frame, const Step& step);
+  Bits value_of(const Frame& frame, const Node& node);
+  Bits call(const Frame& caller, const Node& node);
+  void store(const Step& step, std::uint32_t index, const Bits& value);
+  std::uint32_t update(const Frame& frame, const Step& step);
+  bool spend();
+  void diverged();
+
+  const Script& script_;
+  Control& control_;
+  Watch& watch_;
+  ElementAccess access_;
+  std::vector<Elements> elements_;
+  std::vector<std::vector<std::uint64_t>> workgroup_memory_;
+  const std::uint32_t invocations_;  // in a workgroup
+  const bool interleaved_;           // invocations take turns after each statement
+  const bool keeps_all_;             // the state of all invocations, not just of one
+
+  Ids group_{};
+  Ids local_{};
+  std::uint32_t invocation_ = 0;  // the same as a number
+  std::vector<std::uint32_t> pcs_;
+  std::vector<Bits> locals_;
+  std::vector<Bits> values_;
+  std::vector<OpFrame> ops_;
+  std::vector<std::uint32_t> runnable_;
+  std::vector<std::uint32_t> waiting_;  // at a barrier
+  Random random_;
+  std::uint64_t steps_ = 0;      // taken, and those still allowed
+  std::uint64_t allowance_ = 0;  // until the next look at the limit and the stop flag
+  std::uint64_t evaluations_ = 0;
+  bool stopped_ = false;
+};
+
+template <class Watch>
+Machine<Watch>::Machine(const Script& script, std::span<const Memory> buffers, Control& control,
+                        Watch& watch, bool threaded)
+    : script_(script),
+      control_(control),
+      watch_(watch),
+      access_(threaded),
+      invocations_(script.program.workgroup_size[0] * script.program.workgroup_size[1] *
+                   script.program.workgroup_size[2]),
+      interleaved_(control.options.schedule.kind == Schedule::Kind::Random ||
+                   control.options.schedule.kind == Schedule::Kind::RoundRobin),
+      keeps_all_(interleaved_ || script.has_barrier),
+      values_(script.body.values),
+      random_(control.options.schedule.seed) {
+  for (std::size_t i = 0; i < script.program.buffers.size(); ++i) {
+    const BufferDecl& buffer = script.program.buffers[i];
+    Memory memory = buffers[i];
+    if (buffer.access == BufferAccess::Workgroup) {
+      const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
+      std::vector<std::uint64_t>& own = workgroup_memory_.emplace_back((bytes + 7) / 8);
+      memory = Memory(reinterpret_cast<std::byte*>(own.data()), bytes);
+    }
+    elements_.push_back(elements_of(buffer, memory));
+  }
+  const std::size_t kept = keeps_all_ ? invocations_ : 1;
+  pcs_.resize(kept);
+  locals_.resize(kept * script.body.locals);
+  for (const BodyScript& op : script.ops) ops_.push_back({std::vector<Bits>(op.locals), op.values});
+}
+
+template <class Watch>
+bool Machine<Watch>::run(const Ids& group) {
+  group_ = group;
+  for (auto& memory : workgroup_memory_) std::ranges::fill(memory, 0);
+  watch_.begin_group(group);
+  std::ranges::fill(pcs_, 0);
+  while (phase()) {
+    if (waiting_.empty()) return true;  // all have ended
+    const auto elsewhere = [&](std::uint32_t i) { return pcs_[i] != pcs_[waiting_[0]]; };
+    if (waiting_.size() != invocations_ || std::ranges::any_of(waiting_, elsewhere)) {
+      diverged();
+      return false;
+    }
+    watch_.barrier();
+  }
+  return false;
+}
+
+// Runs all invocations to their next barrier or their end.
+template <class Watch>
+bool Machine<Watch>::phase() {
+  waiting_.clear();
+  const auto turn_of = [&](std::uint32_t invocation) {
+    const Pause pause = turn(invocation);
+    if (pause == Pause::Barrier) waiting_.push_back(invocation);
+    return pause;
+  };
+  switch (control_.options.schedule.kind) {
+    case Schedule::Kind::Sequential:
+      for (std::uint32_t i = 0; i < invocations_; ++i) {
+        if (turn_of(i) == Pause::Stopped) return false;
+      }
+      return true;
+    case Schedule::Kind::Reverse:
+      for (std::uint32_t i = invocations_; i-- > 0;) {
+        if (turn_of(i) == Pause::Stopped) return false;
+      }
+      return true;
+    case Schedule::Kind::RoundRobin:
+    case Schedule::Kind::Random: break;
+  }
+  runnable_.resize(invocations_);
+  std::iota(runnable_.begin(), runnable_.end(), 0);
+  bool stopped = false;
+  while (!runnable_.empty() && !stopped) {
+    if (control_.options.schedule.kind == Schedule::Kind::RoundRobin) {
+      std::erase_if(runnable_, [&](std::uint32_t invocation) {
+        const Pause pause = stopped ? Pause::Stopped : turn_of(invocation);
+        stopped = pause == Pause::Stopped;
+        return pause != Pause::Turn;
+      });
+    } else {
+      std::uint32_t& chosen =
+          runnable_[random_.below(static_cast<std::uint32_t>(runnable_.size()))];
+      const Pause pause = turn_of(chosen);
+      stopped = pause == Pause::Stopped;
+      if (pause == Pause::Turn) continue;
+      chosen = runnable_.back();
+      runnable_.pop_back();
+    }
+  }
+  return !stopped;
+}
+
+template <class Watch>
+typename Machine<Watch>::Pause Machine<Watch>::turn(std::uint32_t invocation) {
+  const auto& size = script_.program.workgroup_size;
+  invocation_ = invocation;
+  local_ = {invocation % size[0], invocation / size[0] % size[1], invocation / size[0] / size[1]};
+  const std::size_t kept = keeps_all_ ? invocation : 0;
+  if (!keeps_all_) pcs_[0] = 0;
+  const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
+  return advance(frame, pcs_[kept], interleaved_);
+}
+
+// Executes steps until the invocation waits or ends; just one step when `single`.
+template <class Watch>
+typename Machine<Watch>::Pause Machine<Watch>::advance(const Frame& frame, std::uint32_t& pc,
+                                                       bool single) {
+  const bool watched = frame.script == &script_.body;
+  for (;;) {
+    if (allowance_ == 0 && !spend()) {
+      stopped_ = true;
+      return Pause::Stopped;
+    }
+    --allowance_;
+    const Step& step = frame.script->steps[pc++];
+    if (watched) watch_.begin_step(step, invocation_);
+    evaluate(frame, step);
+    if (stopped_) return Pause::Stopped;  // in a call: the step has no values to work with
+    const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
+    Pause pause = Pause::Turn;
+    bool pauses = single;
+    switch (step.kind) {
+      case Step::Kind::Set: frame.locals[step.local.index] = frame.values[step.value.index]; break;
+      case Step::Kind::Store: store(step, value(step.index), frame.values[step.value.index]); break;
+      case Step::Kind::Atomic: {
+        const std::uint32_t old = update(frame, step);
+        if (step.local.exists()) frame.locals[step.local.index] = {{old}};
+        break;
+      }
+      case Step::Kind::Branch:
+        if (value(step.value) == 0) pc = step.target;
+        break;
+      case Step::Kind::Enter:
+        frame.locals[step.local.index] = frame.values[step.from.index];
+        frame.locals[step.limit] = frame.values[step.value.index];
+        if (value(step.from) >= value(step.value)) pc = step.target;
+        break;
+      case Step::Kind::Again:
+        if (++frame.locals[step.local.index].lanes[0] < frame.locals[step.limit].lanes[0]) {
+          pc = step.target;
+        }
+        break;
+      case Step::Kind::Jump: pc = step.target; break;
+      case Step::Kind::Barrier:
+        pause = Pause::Barrier;
+        pauses = true;
+        break;
+      case Step::Kind::Return:
+        pause = Pause::Ended;
+        pauses = true;
+        break;
+    }
+    if (watched) watch_.end_step(step, frame.locals, frame.values);
+    if (pauses) return pause;
+  }
+}
+
+template <class Watch>
+void Machine<Watch>::evaluate(const Frame& frame, const Step& step) {
+  evaluations_ += step.last - step.first;
+  for (std::uint32_t i = step.first; i < step.last; ++i) {
+    const Node& node = frame.script->nodes[i];
+    frame.values[node.id] = value_of(frame, node);
+  }
+}
+
+template <class Watch>
+Bits Machine<Watch>::value_of(const Frame& frame, const Node& node) {
+  const auto value = [&](std::size_t arg) -> const Bits& {
+    return frame.values[node.args[arg].index];
+  };
+  const auto lane = [&](std::size_t arg) { return value(arg).lanes[0]; };
+  const auto listed = [&](std::size_t arg) {
+    return frame.values[frame.script->operands[node.args[0].index + arg].index].lanes[0];
+  };
+  switch (node.op) {
+    case Operation::Literal: break;  // never among the nodes
+    case Operation::Local: return frame.locals[node.imm];
+    case Operation::Load: {
+      const Elements& from = elements_[node.imm];
+      const std::uint32_t index = lane(0);
+      const bool inside = index < from.length;
+      const Bits loaded = inside ? access_.load(from, index) : Bits{};
+      watch_.load(node, index, inside, loaded);
+      return loaded;
+    }
+    case Operation::Length: return {{static_cast<std::uint32_t>(elements_[node.imm].length)}};
+    case Operation::InvocationId:
+      return {{group_[node.detail] * script_.program.workgroup_size[node.detail] +
+               local_[node.detail]}};
+    case Operation::WorkgroupId: return {{group_[node.detail]}};
+    case Operation::LocalId: return {{local_[node.detail]}};
+    case Operation::Select: return value(lane(0) != 0 ? 1 : 2);
+    case Operation::Cast: return eval_cast(node.type, static_cast<DataType>(node.detail), value(0));
+    case Operation::Vec2: return {{lane(0), lane(1)}};
+    case Operation::Vec4: return {{listed(0), listed(1), listed(2), listed(3)}};
+    case Operation::Lane: return {{value(0).lanes[node.detail]}};
+    case Operation::Call: return call(frame, node);
+#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      return eval(node.op, node.type, value(0), value(1));
+  }
+  return {};
+}
+
+// An op does not call itself, directly or through others, so one frame for each is enough.
+template <class Watch>
+Bits Machine<Watch>::call(const Frame& caller, const Node& node) {
+  const Frame frame{&script_.ops[node.imm], ops_[node.imm].locals.data(),
+                    ops_[node.imm].values.data()};
+  for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
+    frame.locals[i] = caller.values[caller.script->operands[node.args[0].index + i].index];
+  }
+  std::uint32_t pc = 0;
+  if (advance(frame, pc, false) != Pause::Ended) return {};
+  return frame.values[frame.script->steps[pc - 1].value.index];
+}
+
+template <class Watch>
+void Machine<Watch>::store(const Step& step, std::uint32_t index, const Bits& value) {
+  const Elements& to = elements_[step.buffer.index];
+  const bool inside = index < to.length;
+  if (inside) access_.store(to, index, value);
+  watch_.store(step, index, inside, value);
+}
+
+template <class Watch>
+std::uint32_t Machine<Watch>::update(const Frame& frame, const Step& step) {
+  const auto value = [&](ExprId id) { return id.exists() ? frame.values[id.index].lanes[0] : 0; };
+  const Elements& to = elements_[step.buffer.index];
+  const std::uint32_t index = value(step.index);
+  const bool inside = index < to.length;
+  std::uint32_t old = 0;
+  std::uint32_t now = 0;
+  if (inside) {
+    auto element = access_.template word<std::uint32_t>(to.bytes + std::uint64_t{index} * 4);
+    old = element.load();
+    do {
+      now = eval_atomic(step.atomic, to.element, old, value(step.expected), value(step.value));
+    } while (!element.compare_exchange_weak(old, now));
+  }
+  watch_.atomic(step, index, inside, old, now);
+  return old;
+}
+
+// Takes the next portion of steps. A run with a limit has one machine, so the count is exact.
+template <class Watch>
+bool Machine<Watch>::spend() {
+  constexpr std::uint64_t kPortion = 1 << 14;
+  const std::uint64_t limit = control_.options.max_steps;
+  if (limit != 0 && steps_ == limit) {
+    failure = {diagnose<message::too_many_steps>(limit)};
+    return false;
+  }
+  if (control_.stopped()) return false;
+  allowance_ = limit == 0 ? kPortion : std::min(kPortion, limit - steps_);
+  steps_ += allowance_;
+  return true;
+}
+
+std::string ids_text(const Ids& ids);  // "(1, 2, 3)"
+
+template <class Watch>
+void Machine<Watch>::diverged() {
+  const auto& size = script_.program.workgroup_size;
+  const auto local_text = [&](std::uint32_t i) {
+    return ids_text({i % size[0], i / size[0] % size[1], i / size[0] / size[1]});
+  };
+  // Somebody who is not where the first one waits.
+  std::uint32_t other = 0;
+  const auto waits = [&](std::uint32_t i) {
+    return std::ranges::find(waiting_, i) != waiting_.end();
+  };
+  while (waits(other) && pcs_[other] == pcs_[waiting_[0]]) ++other;
+  failure = {diagnose<message::divergence>(ids_text(group_), local_text(waiting_[0]),
+                                           local_text(other),
+                                           waits(other) ? "at another one" : "has ended")};
+}
+
+}  // namespace vyre

@@ -1,0 +1,430 @@
+#include "vyre/interp/race.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "vyre/interp/groups.h"
+#include "vyre/interp/machine.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::size_t kKinds = 3;
+
+// More pairs of places than this help nobody.
+constexpr std::size_t kMaxRaces = 100;
+
+// Which accesses by two invocations conflict when nothing orders them.
+constexpr bool conflict(AccessKind a, AccessKind b) {
+  if (a == AccessKind::Write || b == AccessKind::Write) return true;
+  return a != b;  // a plain read beside an atomic
+}
+
+// A place of the program that accesses memory: a node of its script, or behind them a statement.
+using Place = std::uint32_t;
+
+Place place_of(const Script& script, const Node& node) {
+  return static_cast<Place>(&node - script.body.nodes.data());
+}
+Place place_of(const Script& script, const Step& step) {
+  return static_cast<Place>(script.body.nodes.size()) + step.stmt;
+}
+
+// --- The detecting run --------------------------------------------------------------------------
+
+// Who made the accesses of one kind: nobody (0), one (its number, from 1 on), or several.
+using Who = std::uint32_t;
+constexpr Who kSeveral = std::numeric_limits<Who>::max();
+
+inline void enter(Who& who, Who number) { who = who == 0 || who == number ? number : kSeveral; }
+inline bool has_another(Who who, Who number) { return who != 0 && who != number; }
+
+struct Shadow {
+  std::uint32_t epoch;  // in which `invocations` were entered
+  std::uint32_t racy;
+  std::array<Who, kKinds> invocations;  // of one workgroup, since its last barrier
+  std::array<Who, kKinds> groups;       // in the whole run
+};
+static_assert(sizeof(Shadow) <= 32);
+
+struct Free {
+  void operator()(Shadow* shadow) const { std::free(shadow); }
+};
+
+// The shadow of one buffer; none for a buffer that nobody writes.
+struct ShadowBuffer {
+  std::unique_ptr<Shadow, Free> elements;
+  std::uint64_t length = 0;
+  std::uint64_t racy = 0;  // elements
+  bool shared = false;     // by workgroups
+};
+
+// At a place where races were noticed: how often, and some of the elements.
+struct Noticed {
+  std::uint32_t buffer = 0;
+  std::uint64_t times = 0;
+  std::vector<std::uint32_t> watched;
+};
+
+class RaceWatch : public NoWatch {
+ public:
+  explicit RaceWatch(const Script& script)
+      : noticed(script.body.nodes.size() + script.program.body.stmts.size()), script_(script) {}
+
+  std::vector<ShadowBuffer> buffers;
+  std::vector<Noticed> noticed;  // by place
+
+  void begin_group(const Ids&) {
+    ++group_;
+    barrier();
+  }
+  void barrier() {
+    if (++epoch_ != 0) return;
+    // The numbers of epochs are used up: nothing entered so far belongs to one that follows.
+    for (ShadowBuffer& buffer : buffers) {
+      for (std::uint64_t i = 0; buffer.elements && i < buffer.length; ++i) {
+        buffer.elements.get()[i].epoch = 0;
+      }
+    }
+    epoch_ = 1;
+  }
+  void begin_step(const Step&, std::uint32_t invocation) { invocation_ = invocation + 1; }
+  void load(const Node& node, std::uint32_t index, bool inside, const Bits&) {
+    if (inside) access(AccessKind::Read, node.imm, index, node);
+  }
+  void store(const Step& step, std::uint32_t index, bool inside, const Bits&) {
+    if (inside) access(AccessKind::Write, step.buffer.index, index, step);
+  }
+  void atomic(const Step& step, std::uint32_t index, bool inside, std::uint32_t, std::uint32_t) {
+    if (inside) access(AccessKind::Atomic, step.buffer.index, index, step);
+  }
+
+ private:
+  void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, const auto& source) {
+    ShadowBuffer& shadows = buffers[buffer];
+    if (shadows.elements == nullptr) return;
+    Shadow& shadow = shadows.elements.get()[index];
+    const Who group = shadows.shared ? group_ : 1;
+    if (shadow.epoch != epoch_) {
+      shadow.epoch = epoch_;
+      shadow.invocations = {};
+    }
+    Who& invocations = shadow.invocations[static_cast<std::size_t>(kind)];
+    Who& groups = shadow.groups[static_cast<std::size_t>(kind)];
+    enter(invocations, invocation_);
+    enter(groups, group);
+    for (std::size_t other = 0; other < kKinds; ++other) {
+      if (!conflict(kind, static_cast<AccessKind>(other))) continue;
+      if (has_another(shadow.invocations[other], invocation_) ||
+          has_another(shadow.groups[other], group)) {
+        return notice(shadow, buffer, index, place_of(script_, source));
+      }
+    }
+  }
+
+  // Counts an element once, but lets each place have elements to watch: the first few, and then
+  // ever fewer.
+  void notice(Shadow& shadow, std::uint32_t buffer, std::uint32_t index, Place place) {
+    constexpr std::uint64_t kFirst = 8;
+    buffers[buffer].racy += shadow.racy == 0;
+    shadow.racy = 1;
+    Noticed& here = noticed[place];
+    here.buffer = buffer;
+    if (here.times < kFirst || (here.times & (here.times - 1)) == 0) here.watched.push_back(index);
+    ++here.times;
+  }
+
+  const Script& script_;
+  std::uint32_t epoch_ = 0;
+  Who group_ = 0;
+  Who invocation_ = 0;
+};
+
+// --- The run that finds the witnesses -----------------------------------------------------------
+
+class WitnessWatch : public NoWatch {
+ public:
+  WitnessWatch(const Script& script, std::span<const Noticed> noticed) : script_(script) {
+    for (const Noticed& place : noticed) {
+      for (std::uint32_t index : place.watched) watched_[key(place.buffer, index)] = {};
+    }
+  }
+
+  std::vector<Race> races;  // one for each pair of places
+
+  void begin_group(const Ids& group) {
+    group_ = group;
+    ++group_number_;
+    ++epoch_;
+  }
+  void barrier() { ++epoch_; }
+  void begin_step(const Step& step, std::uint32_t invocation) {
+    stmt_ = step.stmt;
+    invocation_ = invocation;
+  }
+  void load(const Node& node, std::uint32_t index, bool inside, const Bits&) {
+    if (inside) access(AccessKind::Read, node.imm, index, ExprId{node.id}, place_of(script_, node));
+  }
+  void store(const Step& step, std::uint32_t index, bool inside, const Bits&) {
+    if (inside) access(AccessKind::Write, step.buffer.index, index, {}, place_of(script_, step));
+  }
+  void atomic(const Step& step, std::uint32_t index, bool inside, std::uint32_t, std::uint32_t) {
+    if (inside) access(AccessKind::Atomic, step.buffer.index, index, {}, place_of(script_, step));
+  }
+
+ private:
+  struct Seen {
+    Access access;
+    Place place;
+    std::uint64_t group;
+    std::uint64_t epoch;
+    std::uint32_t invocation;
+  };
+  // Of each place, accesses by two invocations of the current epoch, and by two workgroups: if
+  // that place conflicts with a new access, one of these does.
+  struct Witnesses {
+    std::vector<Seen> in_epoch;
+    std::vector<Seen> in_groups;
+  };
+
+  static std::uint64_t key(std::uint32_t buffer, std::uint32_t index) {
+    return std::uint64_t{buffer} << 32 | index;
+  }
+
+  void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, ExprId expr,
+              Place place) {
+    if (races.size() >= kMaxRaces) return;
+    const auto found = watched_.find(key(buffer, index));
+    if (found == watched_.end()) return;
+    auto& [in_epoch, in_groups] = found->second;
+    const auto& size = script_.program.workgroup_size;
+    Seen now{
+        {kind, StmtId{stmt_}, expr, {}, group_, {}}, place, group_number_, epoch_, invocation_};
+    now.access.local = {invocation_ % size[0], invocation_ / size[0] % size[1],
+                        invocation_ / size[0] / size[1]};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      now.access.global[axis] = group_[axis] * size[axis] + now.access.local[axis];
+    }
+    const auto meet = [&](const Seen& seen) {
+      if (!conflict(kind, seen.access.kind)) return;
+      const Race race{BufferId{buffer}, index, seen.access, now.access, 0};
+      const auto [known, is_new] = pairs_.emplace(std::minmax(place, seen.place), races.size());
+      if (is_new) return races.push_back(race);
+      // One across workgroups says more: no barrier helps.
+      Race& shown = races[known->second];
+      if (seen.group != now.group && shown.first.workgroup == shown.second.workgroup) shown = race;
+    };
+
+    std::erase_if(in_epoch, [&](const Seen& seen) { return seen.epoch != epoch_; });
+    for (const Seen& seen : in_epoch) {
+      if (seen.invocation != invocation_) meet(seen);
+    }
+    if (script_.program.buffers[buffer].access != BufferAccess::Workgroup) {
+      for (const Seen& seen : in_groups) {
+        if (seen.group != group_number_) meet(seen);
+      }
+    }
+    const auto keep = [&](std::vector<Seen>& list, auto number) {
+      if (list.size() >= kMaxRaces) return;
+      std::size_t same_place = 0;
+      for (const Seen& seen : list) {
+        if (seen.place != place) continue;
+        if (std::invoke(number, seen) == std::invoke(number, now) || ++same_place == 2) return;
+      }
+      list.push_back(now);
+    };
+    keep(in_epoch, &Seen::invocation);
+    keep(in_groups, &Seen::group);
+  }
+
+  const Script& script_;
+  std::unordered_map<std::uint64_t, Witnesses> watched_;
+  std::map<std::pair<Place, Place>, std::size_t> pairs_;  // with the index of their race
+  Ids group_{};
+  std::uint64_t group_number_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::uint32_t stmt_ = 0;
+  std::uint32_t invocation_ = 0;
+};
+
+// --- Both together ------------------------------------------------------------------------------
+
+std::vector<bool> written_buffers(const Program& program) {
+  std::vector<bool> written(program.buffers.size());
+  for (const Stmt& stmt : program.body.stmts) {
+    if (const Store* store = std::get_if<Store>(&stmt)) written[store->buffer.index] = true;
+    if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) written[atomic->buffer.index] = true;
+  }
+  return written;
+}
+
+// A copy of the buffers that a run may change.
+class Copies {
+ public:
+  Copies(const Program& program, std::span<const Memory> buffers) : memories_(buffers.size()) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      const BufferAccess access = program.buffers[i].access;
+      if (access == BufferAccess::Workgroup) continue;
+      memories_[i] = buffers[i];
+      if (access != BufferAccess::ReadWrite) continue;
+      std::vector<std::uint64_t>& own = own_.emplace_back((buffers[i].size() + 7) / 8);
+      memories_[i] = Memory(reinterpret_cast<std::byte*>(own.data()), buffers[i].size());
+      std::ranges::copy(buffers[i], memories_[i].begin());
+    }
+  }
+  std::span<const Memory> memories() const { return memories_; }
+
+ private:
+  std::vector<std::vector<std::uint64_t>> own_;
+  std::vector<Memory> memories_;
+};
+
+Result<RaceWatch> make_watch(const Script& script, const Grid& grid,
+                             std::span<const Memory> buffers) {
+  const std::uint64_t groups = Groups(grid, {}).count();
+  if (groups >= kSeveral - 1) return diagnose<message::too_many_workgroups>(groups);
+  RaceWatch watch(script);
+  const Program& program = script.program;
+  const std::vector<bool> written = written_buffers(program);
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const BufferDecl& buffer = program.buffers[i];
+    ShadowBuffer& shadow = watch.buffers.emplace_back();
+    if (!written[i]) continue;
+    shadow.shared = buffer.access != BufferAccess::Workgroup;
+    shadow.length =
+        shadow.shared ? buffers[i].size() / stride(buffer.element) : std::uint64_t{buffer.count};
+    shadow.elements.reset(static_cast<Shadow*>(
+        std::calloc(static_cast<std::size_t>(shadow.length) + 1, sizeof(Shadow))));
+    if (shadow.elements == nullptr) {
+      return diagnose<message::out_of_memory>(shadow.length * sizeof(Shadow), "the race detector");
+    }
+  }
+  return watch;
+}
+
+// The two places of a race, whichever came first.
+auto places_of(const Race& race) {
+  const auto place = [](const Access& access) { return std::pair(access.stmt, access.expr); };
+  const auto first = place(race.first);
+  const auto second = place(race.second);
+  return first < second ? std::pair(first, second) : std::pair(second, first);
+}
+
+// Runs one schedule on `buffers`, which it changes, and adds the races that are new.
+Result<bool> detect(const Script& script, const Grid& grid, std::span<const Memory> initial,
+                    std::span<const Memory> buffers, const RunOptions& options,
+                    RaceReport& report) {
+  Result<RaceWatch> watch = make_watch(script, grid, initial);
+  if (!watch) return watch.diagnostics();
+  const Result<RunStats> ran = run_watched(script, grid, buffers, options, *watch);
+  if (!ran) return ran.diagnostics();
+  std::uint64_t racy = 0;
+  for (const ShadowBuffer& buffer : watch->buffers) racy += buffer.racy;
+  report.racy_elements = std::max(report.racy_elements, racy);
+  if (racy == 0) return true;
+
+  WitnessWatch witness(script, watch->noticed);
+  const Copies again(script.program, initial);
+  const Result<RunStats> ran_again = run_watched(script, grid, again.memories(), options, witness);
+  if (!ran_again) return ran_again.diagnostics();
+  assert(!witness.races.empty());
+  for (Race& race : witness.races) {
+    const auto same = [&](const Race& known) { return places_of(known) == places_of(race); };
+    if (report.races.size() >= kMaxRaces || std::ranges::any_of(report.races, same)) continue;
+    race.elements = watch->buffers[race.buffer.index].racy;
+    report.races.push_back(race);
+  }
+  return true;
+}
+
+void compare(const Program& program, std::span<const Memory> first, std::span<const Memory> second,
+             const Schedule& first_schedule, const Schedule& second_schedule,
+             std::vector<OrderDependence>& dependences) {
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const BufferDecl& buffer = program.buffers[i];
+    if (buffer.access != BufferAccess::ReadWrite) continue;
+    const auto known = [&](const OrderDependence& d) { return d.buffer == BufferId{i}; };
+    if (std::ranges::any_of(dependences, known)) continue;
+    const auto [a, b] = std::ranges::mismatch(first[i], second[i]);
+    if (a == first[i].end()) continue;
+    const auto index = static_cast<std::uint32_t>((a - first[i].begin()) / stride(buffer.element));
+    const auto bits = [&](Memory memory) {
+      Bits value;
+      std::memcpy(value.lanes.data(), &memory[std::size_t{index} * stride(buffer.element)],
+                  stride(buffer.element));
+      return value;
+    };
+    dependences.push_back(
+        {BufferId{i}, index, first_schedule, second_schedule, bits(first[i]), bits(second[i])});
+  }
+}
+
+}  // namespace
+
+std::vector<Schedule> race_schedules() {
+  std::vector<Schedule> schedules = {{Schedule::Kind::Sequential, 0},
+                                     {Schedule::Kind::Reverse, 0},
+                                     {Schedule::Kind::RoundRobin, 0}};
+  for (std::uint64_t seed = 1; seed <= 7; ++seed) {
+    schedules.push_back({Schedule::Kind::Random, seed});
+  }
+  return schedules;
+}
+
+Result<RaceReport> find_races(const Script& script, const Grid& grid,
+                              std::span<const Memory> buffers, const RunOptions& options,
+                              std::span<const Schedule> schedules) {
+  const std::vector<Schedule> standard = race_schedules();
+  if (schedules.empty()) schedules = standard;
+  RaceReport report;
+  std::optional<Copies> first;
+  for (const Schedule& schedule : schedules) {
+    RunOptions own = options;
+    own.schedule = schedule;
+    if (options.progress) {
+      own.progress = [&](double fraction) {
+        options.progress((static_cast<double>(report.schedules) + fraction) /
+                         static_cast<double>(schedules.size()));
+      };
+    }
+    Copies copies(script.program, buffers);
+    const Result<bool> ran = detect(script, grid, buffers, copies.memories(), own, report);
+    if (!ran) return ran.diagnostics();
+    ++report.schedules;
+    if (!first) {
+      first = std::move(copies);
+    } else {
+      compare(script.program, first->memories(), copies.memories(), schedules[0], schedule,
+              report.dependences);
+    }
+  }
+  if (!report.races.empty()) report.dependences.clear();
+  return report;
+}
+
+Result<std::vector<std::vector<std::uint32_t>>> racy_elements(const Script& script,
+                                                              const Grid& grid,
+                                                              std::span<const Memory> buffers,
+                                                              const RunOptions& options) {
+  Result<RaceWatch> watch = make_watch(script, grid, buffers);
+  if (!watch) return watch.diagnostics();
+  const Copies copies(script.program, buffers);
+  const Result<RunStats> ran = run_watched(script, grid, copies.memories(), options, *watch);
+  if (!ran) return ran.diagnostics();
+  std::vector<std::vector<std::uint32_t>> racy(watch->buffers.size());
+  for (std::size_t i = 0; i < racy.size(); ++i) {
+    const ShadowBuffer& buffer = watch->buffers[i];
+    for (std::uint64_t e = 0; buffer.elements && e < buffer.length; ++e) {
+      if (buffer.elements.get()[e].racy != 0) racy[i].push_back(static_cast<std::uint32_t>(e));
+    }
+  }
+  return racy;
+}
+
+}  // namespace vyre

@@ -1,0 +1,70 @@
+// A program made ready for interpretation: statements become steps with jumps, and each step lists
+// the expressions that it evaluates, operands first, each once. Nothing is moved, dropped or
+// folded, so that the steps are the program as it is written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+// One expression to evaluate. Literals are not among them: their values never change.
+struct Node {
+  Operation op = Operation::Literal;
+  std::uint8_t detail = 0;
+  DataType type = DataType::Unknown;  // of the first operand
+  std::uint32_t id = 0;               // the ExprId: where its value goes
+  std::uint32_t imm = 0;              // as in Expr; of a call, the index in Linked::ops
+  std::array<ExprId, 3> args;
+};
+
+struct Step {
+  enum class Kind : std::uint8_t {
+    Set,  // `let` and assignment
+    Store,
+    Atomic,
+    Branch,  // to `target` when the condition is zero
+    Enter,   // a loop: sets its variable and limit; to `target`, behind it, when it has no rounds
+    Again,   // the next round of a loop, which begins at `target`, or on
+    Jump,
+    Barrier,
+    Return,
+  };
+  Kind kind = Kind::Return;
+  AtomicOp atomic = AtomicOp::Add;
+  std::uint32_t stmt = 0;   // the statement that it is or belongs to
+  std::uint32_t first = 0;  // its expressions, in BodyScript::nodes
+  std::uint32_t last = 0;
+  std::uint32_t target = 0;
+  LocalId local;  // that it sets; of a loop its variable, whose limit is in `limit`
+  std::uint32_t limit = 0;
+  BufferId buffer;  // that it accesses
+  ExprId index;
+  ExprId expected;
+  ExprId value;  // stored, assigned, returned; condition; end of a loop
+  ExprId from;
+};
+
+// One body. `locals` counts also the limits of loops, which live behind the declared locals.
+struct BodyScript {
+  std::vector<Step> steps;
+  std::vector<Node> nodes;
+  std::vector<ExprId> operands;
+  std::vector<Bits> values;  // per expression; those of literals are filled in
+  std::uint32_t locals = 0;
+};
+
+struct Script {
+  Program program;  // for names, buffers and the workgroup's shape
+  BodyScript body;
+  std::vector<BodyScript> ops;  // as in Linked::ops
+  bool has_barrier = false;
+  // The bytes that the locals of one invocation take.
+  std::uint64_t state_bytes() const { return std::uint64_t{body.locals} * sizeof(Bits); }
+};
+
+Script make_script(const Linked& linked);
+
+}  // namespace vyre
