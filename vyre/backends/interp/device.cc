@@ -1,0 +1,110 @@
+#include "vyre/backends/interp/device.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+namespace vyre {
+namespace {
+
+struct InterpKernel : Kernel {
+  Script script;
+};
+
+struct Free {
+  void operator()(std::byte* bytes) const { std::free(bytes); }
+};
+
+struct HostMemory : DeviceMemory {
+  std::unique_ptr<std::byte, Free> bytes;
+};
+
+std::uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 32;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+}
+
+// What the locals of the invocations of a workgroup may take together.
+constexpr std::uint64_t kMaxStateBytes = std::uint64_t{256} << 20;
+
+class InterpDevice : public Device {
+ public:
+  InterpDevice() {
+    info_.backend = "interp";
+    info_.name = "reference interpreter on " +
+                 std::to_string(std::max(1u, std::thread::hardware_concurrency())) + " threads";
+    info_.max_invocations = 65536;
+    info_.max_workgroup_size = {65536, 65536, 65536};
+    info_.max_workgroup_bytes = std::uint64_t{64} << 20;
+    info_.max_buffer_bytes = physical_memory() / 2;
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<Kernel>> load(const Artifact& artifact) override {
+    auto kernel = std::make_unique<InterpKernel>();
+    kernel->script = make_script(artifact.linked);
+    const Program& program = artifact.linked.program;
+    const std::uint64_t bytes = kernel->script.state_bytes() * program.workgroup_size[0] *
+                                program.workgroup_size[1] * program.workgroup_size[2];
+    if (bytes > kMaxStateBytes) {
+      return diagnose<message::large_state>(program.name, bytes, info_.name, kMaxStateBytes);
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
+    auto memory = std::make_unique<HostMemory>();
+    if (bytes <= info_.max_buffer_bytes) {
+      memory->bytes.reset(static_cast<std::byte*>(std::calloc(bytes / 16 + 1, 16)));
+    }
+    if (memory->bytes == nullptr) return diagnose<message::out_of_memory>(bytes, info_.name);
+    return std::unique_ptr<DeviceMemory>(std::move(memory));
+  }
+
+  Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
+    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes.get());
+    return true;
+  }
+
+  Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
+    const std::byte* from = static_cast<const HostMemory&>(memory).bytes.get();
+    std::copy(from, from + bytes.size(), bytes.begin());
+    return true;
+  }
+
+  Result<std::vector<double>> run(std::span<const Launch> launches,
+                                  const RunOptions& options) override {
+    std::vector<double> seconds;
+    for (const Launch& launch : launches) {
+      std::vector<Memory> buffers;
+      for (const LaunchBuffer& buffer : launch.buffers) {
+        auto* memory = static_cast<HostMemory*>(buffer.memory);
+        buffers.emplace_back(memory == nullptr ? nullptr : memory->bytes.get(), buffer.bytes);
+      }
+      const Script& script = static_cast<const InterpKernel*>(launch.kernel)->script;
+      const auto begin = std::chrono::steady_clock::now();
+      const Result<RunStats> stats = interpret(script, launch.grid, buffers, options);
+      if (!stats) return stats.diagnostics();
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      seconds.push_back(took.count());
+    }
+    return seconds;
+  }
+
+ private:
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+Result<Artifact> emit_interp(const Linked& linked) { return Artifact{linked, {}}; }
+
+Opened open_interp() { return {std::make_unique<InterpDevice>(), {}}; }
+
+}  // namespace vyre

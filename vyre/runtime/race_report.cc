@@ -1,0 +1,278 @@
+#include "vyre/runtime/race_report.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "vyre/base/text.h"
+#include "vyre/interp/machine.h"
+#include "vyre/ir/walk.h"
+#include "vyre/text/lexer.h"
+#include "vyre/text/print.h"
+
+namespace vyre {
+namespace {
+
+// Each finding has two places, and more findings than can be located help nobody.
+constexpr std::size_t kMostRaces = kMaxDiagnostics / 2;
+
+// --- Places -------------------------------------------------------------------------------------
+
+// The element that a store or an atomic accesses, as in `out[i]`; the statement starts at `begin`.
+Span accessed_element(std::string_view text, std::uint32_t begin, bool is_atomic) {
+  Findings scratch;
+  Lexer lexer(text, scratch);
+  lexer.seek(begin);
+  Token token = lexer.next_but_comments();
+  if (is_atomic) {
+    while (token.kind != Tok::LParen && token.kind != Tok::End) token = lexer.next_but_comments();
+    token = lexer.next_but_comments();
+  }
+  Span span = token.span;
+  std::size_t depth = 0;
+  do {
+    token = lexer.next_but_comments();
+    if (token.kind == Tok::LBracket) ++depth;
+    if (token.kind == Tok::RBracket && --depth == 0) span.end = token.span.end;
+  } while (depth > 0 && token.kind != Tok::End);
+  return span;
+}
+
+// Which use of its statement an expression is, in the order of for_each_use().
+std::uint32_t use_of(const Body& body, StmtId stmt, ExprId expr) {
+  std::uint32_t count = 0;
+  std::optional<std::uint32_t> found;
+  for (ExprId root : roots(body[stmt])) {
+    for_each_use(body, root, [&](ExprId id) {
+      if (id == expr && !found) found = count;
+      ++count;
+    });
+  }
+  return found.value_or(0);
+}
+
+// Lines, columns and excerpts for spans of a source, all in one pass.
+std::vector<Diagnostic> locate(const Source& source, const std::vector<Span>& spans) {
+  std::vector<std::size_t> order(spans.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(spans[i].begin, i); });
+  Findings findings;
+  for (std::size_t i : order) findings.add({}, spans[i]);
+  std::vector<Diagnostic> sorted = std::move(findings).located(source);
+  std::vector<Diagnostic> located(spans.size());
+  for (std::size_t i = 0; i < order.size(); ++i) located[order[i]] = std::move(sorted[i]);
+  return located;
+}
+
+class Describer {
+ public:
+  Describer(const Program& program, const Source* source, const ItemPositions* positions)
+      : program_(program), source_(source), positions_(positions) {}
+
+  std::vector<Diagnostic> describe(const RaceReport& report);
+
+ private:
+  Span span_of(StmtId stmt, ExprId load) const;
+  // Where something stands, as it is written in a note.
+  std::string place_text(StmtId stmt, ExprId load, const Diagnostic* located) const;
+  void put(Diagnostic& diagnostic, const Diagnostic& located) const;
+
+  Diagnostic describe(const Race& race, const RaceReport& report, const Diagnostic* first,
+                      const Diagnostic* second) const;
+  Diagnostic describe(const OrderDependence& dependence) const;
+  std::string invocation_text(const Access& access, const Diagnostic* located) const;
+  std::string fix_of(const Race& race, const RaceReport& report) const;
+
+  const Program& program_;
+  const Source* source_;
+  const ItemPositions* positions_;
+};
+
+Span Describer::span_of(StmtId stmt, ExprId load) const {
+  const ItemPositions::Statement& statement = positions_->statements[stmt.index];
+  if (load.exists()) {
+    return positions_->uses[statement.first_use + use_of(program_.body, stmt, load)];
+  }
+  const bool is_atomic = std::holds_alternative<Atomic>(program_.body[stmt]);
+  return accessed_element(source_->text, statement.begin, is_atomic);
+}
+
+std::string Describer::place_text(StmtId stmt, ExprId load, const Diagnostic* located) const {
+  if (located != nullptr) {
+    return located->file + ":" + std::to_string(located->line) + ":" +
+           std::to_string(located->column);
+  }
+  std::string path = "program " + shorten(program_.name) + ": " + path_of(program_.body, stmt);
+  if (load.exists()) {
+    path += ": " + shorten(print_expr(program_.body, program_.buffers, load, 60));
+  }
+  return path;
+}
+
+void Describer::put(Diagnostic& diagnostic, const Diagnostic& located) const {
+  diagnostic.file = located.file;
+  diagnostic.line = located.line;
+  diagnostic.column = located.column;
+  diagnostic.excerpt = located.excerpt;
+  diagnostic.caret_begin = located.caret_begin;
+  diagnostic.caret_width = located.caret_width;
+}
+
+// --- Races --------------------------------------------------------------------------------------
+
+std::string_view verb_of(AccessKind kind) {
+  switch (kind) {
+    case AccessKind::Read: return "read";
+    case AccessKind::Write: return "write";
+    case AccessKind::Atomic: return "atomic";
+  }
+  return "";
+}
+
+std::string Describer::invocation_text(const Access& access, const Diagnostic* located) const {
+  return "  " + std::string(verb_of(access.kind)) + " by global " + ids_text(access.global) +
+         " workgroup " + ids_text(access.workgroup) + " local " + ids_text(access.local) + " at " +
+         place_text(access.stmt, access.expr, located);
+}
+
+// Whether a loop has both statements in its body.
+bool in_one_loop(const Body& body, StmtId a, StmtId b) {
+  for (std::size_t i = 0; i < body.stmts.size(); ++i) {
+    const For* loop = std::get_if<For>(&body.stmts[i]);
+    const auto inside = [&](StmtId stmt) { return stmt.index > i && stmt < loop->end; };
+    if (loop != nullptr && inside(a) && inside(b)) return true;
+  }
+  return false;
+}
+
+std::string Describer::fix_of(const Race& race, const RaceReport& report) const {
+  const BufferDecl& buffer = program_.buffers[race.buffer.index];
+  const bool same_group = race.first.workgroup == race.second.workgroup;
+  const bool same_stmt = race.first.stmt == race.second.stmt;
+  const bool has_atomics = buffer.access == BufferAccess::ReadWrite &&
+                           (buffer.element == DataType::U32 || buffer.element == DataType::I32);
+  const std::string atomic = has_atomics ? ", use an atomic" : "";
+  const std::string rounds = in_one_loop(program_.body, race.first.stmt, race.second.stmt)
+                                 ? "; in a loop also between one round and the next"
+                                 : "";
+  const auto is = [&](AccessKind kind) {
+    return race.first.kind == kind || race.second.kind == kind;
+  };
+  if (is(AccessKind::Atomic)) {
+    const std::string plain(is(AccessKind::Read) ? "read" : "write");
+    return "make the " + plain + " an atomic too, " +
+           (same_group ? "put a `barrier` between the two, " : "") + "or move the " + plain +
+           " to another dispatch";
+  }
+  if (is(AccessKind::Read)) {
+    if (!same_group) {
+      return "read in another dispatch than the one that writes" + atomic +
+             ", or let each workgroup read only what it writes; nothing orders workgroups";
+    }
+    // A barrier does not help where several invocations also write.
+    const Access& write = race.first.kind == AccessKind::Write ? race.first : race.second;
+    const bool contended = std::ranges::any_of(report.races, [&](const Race& other) {
+      return other.first.kind == AccessKind::Write && other.second.kind == AccessKind::Write &&
+             (other.first.stmt == write.stmt || other.second.stmt == write.stmt);
+    });
+    if (contended) {
+      return "let each invocation update an element of its own" + atomic +
+             ", or let only one of them update it";
+    }
+    if (same_stmt) return "load into a local, put a `barrier` behind that, then store" + rounds;
+    return "put a `barrier` between the write and the read" + rounds;
+  }
+  const std::string barrier =
+      same_group && (!same_stmt || !rounds.empty()) ? ", put a `barrier` between the writes" : "";
+  return "let each invocation write an element of its own" + atomic + barrier +
+         ", or let only one of them write";
+}
+
+Diagnostic Describer::describe(const Race& race, const RaceReport& report, const Diagnostic* first,
+                               const Diagnostic* second) const {
+  const std::string more =
+      race.elements > 1 ? ", one of " + plural(race.elements, "racing element") : "";
+  Diagnostic diagnostic = diagnose<message::data_race>(program_.buffers[race.buffer.index].name,
+                                                       race.element, more, fix_of(race, report));
+  if (first != nullptr) {
+    put(diagnostic, *first);
+  } else {
+    diagnostic.path = place_text(race.first.stmt, race.first.expr, nullptr);
+  }
+  diagnostic.notes.push_back(invocation_text(race.first, first));
+  diagnostic.notes.push_back(invocation_text(race.second, second));
+  if (second != nullptr && second->line != first->line) {
+    const std::string number = std::to_string(second->line);
+    diagnostic.notes.push_back(number + " | " + second->excerpt);
+    diagnostic.notes.push_back(std::string(number.size(), ' ') + " | " +
+                               std::string(second->caret_begin, ' ') + "^" +
+                               std::string(second->caret_width - 1, '~'));
+  }
+  return diagnostic;
+}
+
+// --- Orders -------------------------------------------------------------------------------------
+
+Diagnostic Describer::describe(const OrderDependence& dependence) const {
+  const BufferDecl& buffer = program_.buffers[dependence.buffer.index];
+  const auto value = [&](const Bits& bits, const Schedule& schedule) {
+    TypedBits typed{loaded_type(buffer.element), bits};
+    if (!is_value(typed)) typed.type = DataType::U32;  // the word of a bool that nobody stored to
+    return print_literal(typed) + " (" + to_text(schedule) + ")";
+  };
+  Diagnostic diagnostic = diagnose<message::order_dependence>(
+      buffer.name, dependence.element, value(dependence.first_value, dependence.first),
+      value(dependence.second_value, dependence.second));
+  constexpr std::size_t kMostNotes = 4;
+  std::vector<StmtId> atomics = ordered_atomics(program_);
+  if (atomics.size() > kMostNotes) atomics.resize(kMostNotes);
+  std::vector<Diagnostic> located;
+  if (source_ != nullptr) {
+    std::vector<Span> spans{positions_->buffers[dependence.buffer.index]};
+    for (StmtId stmt : atomics) spans.push_back(span_of(stmt, {}));
+    located = locate(*source_, spans);
+    put(diagnostic, located[0]);
+  } else {
+    diagnostic.path = "program " + shorten(program_.name);
+  }
+  for (std::size_t i = 0; i < atomics.size(); ++i) {
+    const Atomic& atomic = std::get<Atomic>(program_.body[atomics[i]]);
+    diagnostic.notes.push_back(
+        "  the order shows in " + std::string(info(atomic.op).text) + " at " +
+        place_text(atomics[i], {}, located.empty() ? nullptr : &located[i + 1]));
+  }
+  return diagnostic;
+}
+
+std::vector<Diagnostic> Describer::describe(const RaceReport& report) {
+  const std::size_t races = std::min(report.races.size(), kMostRaces);
+  std::vector<Diagnostic> located;
+  if (source_ != nullptr) {
+    std::vector<Span> spans;
+    for (std::size_t i = 0; i < races; ++i) {
+      spans.push_back(span_of(report.races[i].first.stmt, report.races[i].first.expr));
+      spans.push_back(span_of(report.races[i].second.stmt, report.races[i].second.expr));
+    }
+    located = locate(*source_, spans);
+  }
+  std::vector<Diagnostic> diagnostics;
+  for (std::size_t i = 0; i < races; ++i) {
+    const Diagnostic* places = located.empty() ? nullptr : &located[2 * i];
+    diagnostics.push_back(
+        describe(report.races[i], report, places, places == nullptr ? nullptr : places + 1));
+  }
+  for (const OrderDependence& dependence : report.dependences) {
+    diagnostics.push_back(describe(dependence));
+  }
+  return diagnostics;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program,
+                                       const Source* source, const ItemPositions* positions) {
+  if (positions == nullptr) source = nullptr;
+  return Describer(program, source, positions).describe(report);
+}
+
+}  // namespace vyre

@@ -1,0 +1,456 @@
+// The C interface on top of the C++ one. A handle is a struct that holds the C++ value; each
+// function checks its arguments, calls its C++ counterpart, and turns a Result into a status.
+#include "vyre/vyre_c.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vyre/compile.h"
+#include "vyre/runtime/dispatch.h"
+#include "vyre/text/print.h"
+#include "vyre/wire/wire.h"
+
+struct vyre_diagnostics {
+  std::vector<vyre::Diagnostic> all;
+  std::vector<std::string> texts;  // of each
+  std::string text;
+  std::string json;
+};
+
+struct vyre_program {
+  const vyre::Program* program;
+  const vyre::Registry* registry;
+};
+
+struct vyre_module {
+  vyre::Module module;
+  vyre::Registry registry;  // with the module's own ops
+  std::vector<vyre_program> programs;
+};
+
+struct vyre_backends {
+  struct Row {
+    const vyre::Backend* backend;
+    std::string device;
+    std::string reason;
+  };
+  std::vector<Row> rows;
+};
+
+// What is made on a device keeps it, so that handles can be freed in any order.
+struct vyre_device {
+  std::shared_ptr<vyre::Device> device;
+};
+
+struct vyre_pipeline {
+  std::shared_ptr<vyre::Device> device;
+  vyre::Pipeline pipeline;
+};
+
+struct vyre_buffer {
+  std::shared_ptr<vyre::Device> device;
+  vyre::DeviceBuffer buffer;
+};
+
+struct vyre_outputs {
+  vyre::Outputs outputs;
+};
+
+namespace {
+
+// The texts of tables are literals, so a zero byte follows them.
+const char* c_text(std::string_view literal) { return literal.data(); }
+
+vyre_status fail(std::vector<vyre::Diagnostic> diagnostics, vyre_diagnostics** why) {
+  if (why == nullptr) return VYRE_ERROR;
+  auto found = std::make_unique<vyre_diagnostics>();
+  found->all = std::move(diagnostics);
+  found->json = vyre::to_json(found->all);
+  for (const vyre::Diagnostic& diagnostic : found->all) {
+    found->text += found->texts.emplace_back(vyre::render(diagnostic));
+  }
+  *why = found.release();
+  return VYRE_ERROR;
+}
+
+// Sets results to what they are when there are none.
+template <class... Handle>
+void clear(Handle**... results) {
+  ((results != nullptr ? void(*results = nullptr) : void()), ...);
+}
+
+void* copy_of(std::string_view text) {
+  auto* copy = static_cast<char*>(::operator new(text.size() + 1));
+  *std::ranges::copy(text, copy).out = '\0';
+  return copy;
+}
+
+std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
+  return {static_cast<const std::byte*>(data), size};
+}
+
+vyre::Result<vyre::Loaded> load_bytes(const void* data, std::size_t size, const char* file) {
+  std::string text(size == 0 ? "" : static_cast<const char*>(data), size);
+  return vyre::load({file == nullptr ? "" : file, std::move(text)});
+}
+
+// The options as the runtime takes them. `stop` is set when the host's function wants an end.
+vyre::Result<vyre::RunOptions> run_options(const vyre_run_options* from, std::atomic<bool>& stop) {
+  vyre::RunOptions options;
+  if (from == nullptr) return options;
+  if (from->schedule != nullptr) {
+    const std::optional<vyre::Schedule> schedule = vyre::find_schedule(from->schedule);
+    if (!schedule) return vyre::diagnose<vyre::message::unknown_schedule>(from->schedule);
+    options.schedule = *schedule;
+  }
+  options.max_steps = from->max_steps;
+  options.threads = from->threads;
+  options.stop = &stop;
+  if (from->progress != nullptr) {
+    options.progress = [from, &stop](double done) {
+      if (from->progress(done, from->context) != 0) stop = true;
+    };
+  }
+  return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+uint32_t vyre_c_version(void) { return VYRE_C_VERSION; }
+const char* vyre_version(void) { return c_text(vyre::version()); }
+
+// --- Diagnostics --------------------------------------------------------------------------------
+
+size_t vyre_diagnostics_count(const vyre_diagnostics* diagnostics) {
+  return diagnostics == nullptr ? 0 : diagnostics->all.size();
+}
+
+vyre_status vyre_diagnostics_get(const vyre_diagnostics* diagnostics, size_t index,
+                                 vyre_diagnostic* diagnostic) {
+  if (diagnostic == nullptr || index >= vyre_diagnostics_count(diagnostics)) return VYRE_MISUSE;
+  const vyre::Diagnostic& from = diagnostics->all[index];
+  *diagnostic = {c_text(name(from.code)),
+                 from.problem.c_str(),
+                 from.fix.c_str(),
+                 from.file.c_str(),
+                 from.line,
+                 from.column,
+                 from.path.c_str(),
+                 diagnostics->texts[index].c_str()};
+  return VYRE_OK;
+}
+
+const char* vyre_diagnostics_text(const vyre_diagnostics* diagnostics) {
+  return diagnostics == nullptr ? "" : diagnostics->text.c_str();
+}
+
+const char* vyre_diagnostics_json(const vyre_diagnostics* diagnostics) {
+  return diagnostics == nullptr ? "" : diagnostics->json.c_str();
+}
+
+void vyre_diagnostics_free(vyre_diagnostics* diagnostics) { delete diagnostics; }
+
+// --- Modules and programs -----------------------------------------------------------------------
+
+vyre_status vyre_load(const void* data, size_t size, const char* file, vyre_module** module,
+                      vyre_diagnostics** why) {
+  clear(module, why);
+  if (module == nullptr || (data == nullptr && size > 0)) return VYRE_MISUSE;
+  vyre::Result<vyre::Loaded> loaded = load_bytes(data, size, file);
+  if (!loaded) return fail(loaded.diagnostics(), why);
+  auto made = std::make_unique<vyre_module>();
+  made->module = std::move(loaded->module);
+  if (const vyre::Result<bool> added = made->registry.add(made->module); !added) {
+    return fail(added.diagnostics(), why);
+  }
+  for (const vyre::Item& item : made->module.items) {
+    if (const auto* program = std::get_if<vyre::Program>(&item)) {
+      made->programs.push_back({program, &made->registry});
+    }
+  }
+  *module = made.release();
+  return VYRE_OK;
+}
+
+vyre_status vyre_validate(const void* data, size_t size, const char* file, vyre_diagnostics** why) {
+  clear(why);
+  if (data == nullptr && size > 0) return VYRE_MISUSE;
+  const vyre::Result<vyre::Loaded> loaded = load_bytes(data, size, file);
+  return loaded ? VYRE_OK : fail(loaded.diagnostics(), why);
+}
+
+void vyre_module_free(vyre_module* module) { delete module; }
+
+vyre_status vyre_module_print(const vyre_module* module, char** text) {
+  clear(text);
+  if (module == nullptr || text == nullptr) return VYRE_MISUSE;
+  *text = static_cast<char*>(copy_of(print(module->module)));
+  return VYRE_OK;
+}
+
+vyre_status vyre_module_encode(const vyre_module* module, void** bytes, size_t* size,
+                               vyre_diagnostics** why) {
+  clear(bytes, why);
+  if (module == nullptr || bytes == nullptr || size == nullptr) return VYRE_MISUSE;
+  *size = 0;
+  const vyre::Result<std::string> encoded = encode(module->module);
+  if (!encoded) return fail(encoded.diagnostics(), why);
+  *bytes = copy_of(*encoded);
+  *size = encoded->size();
+  return VYRE_OK;
+}
+
+void vyre_free(void* memory) { ::operator delete(memory); }
+
+size_t vyre_module_program_count(const vyre_module* module) {
+  return module == nullptr ? 0 : module->programs.size();
+}
+
+const vyre_program* vyre_module_program(const vyre_module* module, size_t index) {
+  return index < vyre_module_program_count(module) ? &module->programs[index] : nullptr;
+}
+
+const vyre_program* vyre_module_find_program(const vyre_module* module, const char* name) {
+  if (module == nullptr || name == nullptr) return nullptr;
+  for (const vyre_program& program : module->programs) {
+    if (program.program->name == name) return &program;
+  }
+  return nullptr;
+}
+
+const char* vyre_program_name(const vyre_program* program) {
+  return program == nullptr ? "" : program->program->name.c_str();
+}
+
+vyre_status vyre_program_workgroup_size(const vyre_program* program, uint32_t size[3]) {
+  if (program == nullptr || size == nullptr) return VYRE_MISUSE;
+  std::ranges::copy(program->program->workgroup_size, size);
+  return VYRE_OK;
+}
+
+size_t vyre_program_buffer_count(const vyre_program* program) {
+  return program == nullptr ? 0 : program->program->buffers.size();
+}
+
+vyre_status vyre_program_buffer(const vyre_program* program, size_t index,
+                                vyre_buffer_decl* buffer) {
+  if (buffer == nullptr || index >= vyre_program_buffer_count(program)) return VYRE_MISUSE;
+  const vyre::BufferDecl& from = program->program->buffers[index];
+  vyre_access access = VYRE_READ;
+  switch (from.access) {
+    case vyre::BufferAccess::ReadOnly: access = VYRE_READ; break;
+    case vyre::BufferAccess::ReadWrite: access = VYRE_READ_WRITE; break;
+    case vyre::BufferAccess::Uniform: access = VYRE_UNIFORM; break;
+    case vyre::BufferAccess::Workgroup: access = VYRE_WORKGROUP; break;
+  }
+  *buffer = {from.name.c_str(),    access,     c_text(text(from.element)),
+             stride(from.element), from.count, from.binding};
+  return VYRE_OK;
+}
+
+// --- Devices ------------------------------------------------------------------------------------
+
+vyre_status vyre_backends_list(vyre_backends** backends) {
+  if (backends == nullptr) return VYRE_MISUSE;
+  auto list = std::make_unique<vyre_backends>();
+  for (const vyre::Backend& backend : vyre::all_backends()) {
+    const vyre::Opened opened = backend.open();
+    list->rows.push_back(
+        {&backend, opened.device == nullptr ? "" : opened.device->info().name, opened.reason});
+  }
+  *backends = list.release();
+  return VYRE_OK;
+}
+
+size_t vyre_backends_count(const vyre_backends* backends) {
+  return backends == nullptr ? 0 : backends->rows.size();
+}
+
+vyre_status vyre_backends_get(const vyre_backends* backends, size_t index, vyre_backend* backend) {
+  if (backend == nullptr || index >= vyre_backends_count(backends)) return VYRE_MISUSE;
+  const vyre_backends::Row& row = backends->rows[index];
+  *backend = {c_text(row.backend->name), c_text(row.backend->alias), c_text(row.backend->summary),
+              !row.device.empty(),       row.device.c_str(),         row.reason.c_str()};
+  return VYRE_OK;
+}
+
+void vyre_backends_free(vyre_backends* backends) { delete backends; }
+
+vyre_status vyre_device_open(const char* backend, vyre_device** device, vyre_diagnostics** why) {
+  clear(device, why);
+  if (device == nullptr) return VYRE_MISUSE;
+  const vyre::Backend* known =
+      backend == nullptr ? &vyre::default_backend() : vyre::find_backend(backend);
+  // A name that nobody has fails like a backend that cannot run.
+  vyre::Backend unknown;
+  if (known == nullptr) {
+    unknown.name = backend;
+    unknown.open = [] { return vyre::Opened{nullptr, "vyre knows none of this name"}; };
+    known = &unknown;
+  }
+  vyre::Result<std::unique_ptr<vyre::Device>> opened = open_device(*known);
+  if (!opened) return fail(opened.diagnostics(), why);
+  *device = new vyre_device{std::move(*opened)};
+  return VYRE_OK;
+}
+
+void vyre_device_free(vyre_device* device) { delete device; }
+
+vyre_status vyre_device_get_info(const vyre_device* device, vyre_device_info* info) {
+  if (device == nullptr || info == nullptr) return VYRE_MISUSE;
+  const vyre::DeviceInfo& from = device->device->info();
+  *info = {from.backend.c_str(),     from.name.c_str(),    from.max_invocations, {},
+           from.max_workgroup_bytes, from.max_buffer_bytes};
+  std::ranges::copy(from.max_workgroup_size, info->max_workgroup_size);
+  return VYRE_OK;
+}
+
+// --- Running from host memory -------------------------------------------------------------------
+
+vyre_status vyre_dispatch(const vyre_program* program, vyre_device* device, const uint32_t grid[3],
+                          const vyre_host_buffer* buffers, size_t buffer_count,
+                          const vyre_run_options* options, vyre_outputs** outputs,
+                          vyre_diagnostics** why) {
+  clear(outputs, why);
+  if (program == nullptr || grid == nullptr || (buffers == nullptr && buffer_count > 0)) {
+    return VYRE_MISUSE;
+  }
+  const std::span given(buffers, buffer_count);
+  std::vector<vyre::HostBuffer> bound;
+  for (const vyre_host_buffer& buffer : given) {
+    if (buffer.name == nullptr || (buffer.contents == nullptr && buffer.size > 0)) {
+      return VYRE_MISUSE;
+    }
+    const auto& declared = program->program->buffers;
+    const auto found = std::ranges::find(declared, buffer.name, &vyre::BufferDecl::name);
+    if (buffer.result != nullptr && found != declared.end() &&
+        found->access != vyre::BufferAccess::ReadWrite) {
+      return VYRE_MISUSE;
+    }
+    bound.emplace_back(buffer.name, bytes_of(buffer.contents, buffer.size));
+  }
+  std::atomic<bool> stop = false;
+  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
+  if (!run) return fail(run.diagnostics(), why);
+  vyre::Result<vyre::Outputs> done =
+      vyre::dispatch(*program->program, {grid[0], grid[1], grid[2]}, bound,
+                     {device == nullptr ? nullptr : device->device.get(), program->registry, *run});
+  if (!done) return fail(done.diagnostics(), why);
+  for (const vyre_host_buffer& buffer : given) {
+    if (buffer.result == nullptr || buffer.size == 0) continue;
+    const auto output = std::ranges::find(done->buffers, buffer.name, &vyre::OutputBuffer::name);
+    std::memcpy(buffer.result, output->bytes.data(), buffer.size);
+  }
+  if (outputs != nullptr) *outputs = new vyre_outputs{std::move(*done)};
+  return VYRE_OK;
+}
+
+size_t vyre_outputs_count(const vyre_outputs* outputs) {
+  return outputs == nullptr ? 0 : outputs->outputs.buffers.size();
+}
+
+vyre_status vyre_outputs_get(const vyre_outputs* outputs, size_t index, vyre_output* output) {
+  if (output == nullptr || index >= vyre_outputs_count(outputs)) return VYRE_MISUSE;
+  const vyre::OutputBuffer& from = outputs->outputs.buffers[index];
+  *output = {from.name.c_str(), c_text(text(from.element)), from.bytes.data(), from.bytes.size()};
+  return VYRE_OK;
+}
+
+double vyre_outputs_seconds(const vyre_outputs* outputs) {
+  return outputs == nullptr ? 0 : outputs->outputs.seconds;
+}
+
+void vyre_outputs_free(vyre_outputs* outputs) { delete outputs; }
+
+// --- Programs and buffers that stay on a device -------------------------------------------------
+
+vyre_status vyre_pipeline_make(vyre_device* device, const vyre_program* program,
+                               uint32_t convention, uint32_t lookup_binding,
+                               vyre_pipeline** pipeline, vyre_diagnostics** why) {
+  clear(pipeline, why);
+  if (device == nullptr || program == nullptr || pipeline == nullptr || convention > 2) {
+    return VYRE_MISUSE;
+  }
+  vyre::PipelineOptions options{program->registry, {}};
+  if (convention == 1) options.convention = {vyre::Convention::V1{}};
+  if (convention == 2) options.convention = {vyre::Convention::V2{lookup_binding}};
+  vyre::Result<vyre::Pipeline> made = make_pipeline(*device->device, *program->program, options);
+  if (!made) return fail(made.diagnostics(), why);
+  *pipeline = new vyre_pipeline{device->device, std::move(*made)};
+  return VYRE_OK;
+}
+
+void vyre_pipeline_free(vyre_pipeline* pipeline) { delete pipeline; }
+
+vyre_status vyre_buffer_make(vyre_device* device, const void* contents, size_t size,
+                             vyre_buffer** buffer, vyre_diagnostics** why) {
+  clear(buffer, why);
+  if (device == nullptr || buffer == nullptr) return VYRE_MISUSE;
+  vyre::Result<vyre::DeviceBuffer> made =
+      contents == nullptr ? make_buffer(*device->device, size)
+                          : make_buffer(*device->device, bytes_of(contents, size));
+  if (!made) return fail(made.diagnostics(), why);
+  *buffer = new vyre_buffer{device->device, std::move(*made)};
+  return VYRE_OK;
+}
+
+size_t vyre_buffer_size(const vyre_buffer* buffer) {
+  return buffer == nullptr ? 0 : buffer->buffer.bytes();
+}
+
+vyre_status vyre_buffer_write(vyre_buffer* buffer, const void* contents, size_t size,
+                              vyre_diagnostics** why) {
+  clear(why);
+  if (buffer == nullptr || (contents == nullptr && size > 0)) return VYRE_MISUSE;
+  const vyre::Result<bool> done = write_buffer(buffer->buffer, bytes_of(contents, size));
+  return done ? VYRE_OK : fail(done.diagnostics(), why);
+}
+
+vyre_status vyre_buffer_read(const vyre_buffer* buffer, void* into, size_t size,
+                             vyre_diagnostics** why) {
+  clear(why);
+  if ((into == nullptr && size > 0) || buffer == nullptr || size > buffer->buffer.bytes()) {
+    return VYRE_MISUSE;
+  }
+  const vyre::Result<std::vector<std::byte>> bytes = read_buffer(buffer->buffer);
+  if (!bytes) return fail(bytes.diagnostics(), why);
+  std::copy_n(bytes->begin(), size, static_cast<std::byte*>(into));
+  return VYRE_OK;
+}
+
+void vyre_buffer_free(vyre_buffer* buffer) { delete buffer; }
+
+vyre_status vyre_run(vyre_device* device, const vyre_launch* launches, size_t launch_count,
+                     const vyre_run_options* options, double* seconds, vyre_diagnostics** why) {
+  clear(why);
+  if (device == nullptr || (launches == nullptr && launch_count > 0)) return VYRE_MISUSE;
+  std::vector<vyre::PipelineLaunch> ready;
+  for (const vyre_launch& launch : std::span(launches, launch_count)) {
+    if (launch.pipeline == nullptr || (launch.bindings == nullptr && launch.binding_count > 0)) {
+      return VYRE_MISUSE;
+    }
+    auto& [pipeline, grid, buffers] = ready.emplace_back();
+    pipeline = &launch.pipeline->pipeline;
+    grid = {launch.grid[0], launch.grid[1], launch.grid[2]};
+    for (const vyre_binding& binding : std::span(launch.bindings, launch.binding_count)) {
+      if (binding.name == nullptr || binding.buffer == nullptr) return VYRE_MISUSE;
+      buffers.push_back({binding.name, &binding.buffer->buffer});
+    }
+  }
+  std::atomic<bool> stop = false;
+  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
+  if (!run) return fail(run.diagnostics(), why);
+  const vyre::Result<std::vector<double>> took = vyre::run(*device->device, ready, *run);
+  if (!took) return fail(took.diagnostics(), why);
+  if (seconds != nullptr) std::ranges::copy(*took, seconds);
+  return VYRE_OK;
+}
+
+}  // extern "C"
