@@ -1,0 +1,420 @@
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "vyre/conform/body_generator.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::uint32_t kMaxBlockDepth = 5;
+constexpr std::uint32_t kMaxLoops = 3;
+
+// Expressions, with those of the ops that are called.
+constexpr std::uint64_t kMaxOpSize = 250;
+constexpr std::uint64_t kMaxOpWork = 250;
+constexpr std::uint64_t kMaxProgramSize = 5'000;
+
+}  // namespace
+
+// Some names are those of functions, which locals may have.
+LocalId BodyGenerator::declare(DataType type, bool assignable, bool uniform) {
+  constexpr std::array<std::string_view, 8> kStems = {"a",        "b",   "sum", "min",
+                                                      "popcount", "iff", "__t", "X9"};
+  std::string name(random_.pick(kStems));
+  const auto taken = [&] {
+    const auto same = [&](const Visible& other) { return body_[other.local].name == name; };
+    return std::ranges::any_of(visible_, same);
+  };
+  while (taken()) name += static_cast<char>('0' + random_.below(10));
+  const LocalId local{body_.locals.size()};
+  body_.locals.push_back({name});
+  visible_.push_back({local, type, assignable, uniform});
+  return local;
+}
+
+void BodyGenerator::block(Flow flow) {
+  const std::size_t outer = visible_.size();
+  const std::vector<Phase> before = phases_;
+  const std::uint32_t statements = random_.one_in(8) ? 0 : 1 + random_.below(4);
+  for (std::uint32_t i = 0; i < statements && budget_ > 0; ++i) statement(flow);
+  hand_on(outer, flow);
+  const bool left = random_.one_in(4) && leave(flow);
+  if (!left && phases_ != before) body_.stmts.push_back(Barrier{});
+  phases_ = before;
+  visible_.resize(outer);
+}
+
+void BodyGenerator::statement(Flow flow) {
+  enum class Kind : std::uint8_t {
+    Let,
+    Assign,
+    Store,
+    Atomic,
+    Barriers,
+    Exchange,
+    Reduce,
+    If,
+    For,
+    Block
+  };
+  using enum Kind;
+  constexpr std::array kInOps = {Let, Let, Assign, Assign, If, If, For, Block};
+  constexpr std::array kAlone = {Let,   Let,    Assign, Assign, Store, Store,
+                                 Store, Atomic, If,     If,     For,   Block};
+  constexpr std::array kTogether = {Let,    Let,    Assign,   Store,    Store,    Store,
+                                    Atomic, Atomic, Barriers, Exchange, Exchange, Reduce,
+                                    If,     If,     For,      Block};
+  --budget_;
+  const bool together = barriers_ && flow.uniform;
+  Kind kind = is_op() ? random_.pick(kInOps) : random_.pick(kAlone);
+  if (together) kind = random_.pick(kTogether);
+  // The deeper a statement stands, the fewer invocations come there.
+  const bool deep = flow.depth == kMaxBlockDepth || random_.below(6) < flow.depth || spent();
+  if ((deep && kind >= If) || (kind == For && flow.loops == kMaxLoops)) kind = Let;
+  switch (kind) {
+    case Let: let(flow); break;
+    case Assign: assign(flow); break;
+    case Store: store(); break;
+    case Atomic: atomic(); break;
+    case Barriers: barriers(); break;
+    case Exchange: exchange(); break;
+    case Reduce: reduce(); break;
+    case If: branch(flow); break;
+    case For: loop(flow); break;
+    case Block: scope(flow); break;
+  }
+}
+
+void BodyGenerator::scope(Flow flow) {
+  ++flow.depth;
+  const StmtId at = here();
+  body_.stmts.push_back(Block{});
+  block(flow);
+  body_.stmts[at.index] = Block{here()};
+}
+
+void BodyGenerator::let(Flow flow) {
+  const DataType type = random_.pick(types_);
+  const bool uniform = flow.uniform && random_.one_in(2);
+  const ExprId value = expr(type, uniform);
+  body_.stmts.push_back(Let{declare(type, true, uniform), value});
+}
+
+void BodyGenerator::assign(Flow flow) {
+  std::vector<Visible> targets;
+  for (const Visible& candidate : visible_) {
+    if (candidate.assignable && (flow.uniform || !candidate.uniform)) targets.push_back(candidate);
+  }
+  if (targets.empty()) return let(flow);
+  const Visible target = random_.pick(targets);
+  ExprId value = expr(target.type, target.uniform);
+  if (!random_.one_in(3)) {
+    value = binary(Operation::BitXor, interner_.local(target.local), value);
+  }
+  body_.stmts.push_back(Assign{target.local, value});
+}
+
+void BodyGenerator::store() {
+  const bool any = random_.one_in(12);
+  const auto target = pick_buffer(
+      [&](std::uint32_t i) { return is_writable(buffer(i)) && (any || allows(i, Use::Write)); });
+  if (!target) return;
+  const ExprId at = index(*target, Use::Write, options_.depth / 2, false);
+  ExprId value = expr(loaded_type(buffer(*target).element));
+  if (allows(*target, Use::Read) && random_.one_in(2)) {
+    value = binary(Operation::BitXor, load(*target, at), value);
+  }
+  body_.stmts.push_back(Store{BufferId{*target}, at, value});
+}
+
+void BodyGenerator::atomic() {
+  const bool any = random_.one_in(12);
+  const auto target = pick_buffer(
+      [&](std::uint32_t i) { return takes_atomics(buffer(i)) && (any || allows(i, Use::Update)); });
+  if (!target) return store();
+  const bool stray = random_.one_in(10) || !allows(*target, Use::Update);
+  const bool shared = !stray && phases_[*target].mode == Mode::Update;
+  const DataType type = buffer(*target).element;
+  const std::uint32_t depth = options_.depth / 2;
+  Atomic atomic;
+  atomic.op = random_.pick(all_atomics()).op;
+  if (shared) atomic.op = phases_[*target].update;
+  atomic.buffer = BufferId{*target};
+  atomic.index = stray ? outside(*target, depth, false) : allowed(*target, depth);
+  if (info(atomic.op).operands == 2) atomic.expected = expr(type);
+  atomic.value = expr(type);
+  if (!shared && !random_.one_in(3)) atomic.result = declare(type, true, false);
+  body_.stmts.push_back(atomic);
+}
+
+// All invocations of the workgroup are here. Each buffer that can may go into another mode.
+void BodyGenerator::barrier() {
+  body_.stmts.push_back(Barrier{});
+  for (std::uint32_t i = 0; i < phases_.size(); ++i) {
+    if (regions_[i].switches && random_.one_in(2)) phases_[i] = random_phase(i);
+  }
+}
+
+void BodyGenerator::barriers() {
+  barrier();
+  if (random_.one_in(4)) barrier();
+}
+
+// Everybody writes something, and then reads what another one wrote.
+void BodyGenerator::exchange() {
+  const auto target = pick_buffer([&](std::uint32_t i) { return regions_[i].switches; });
+  if (!target) return barrier();
+  Phase& phase = phases_[*target];
+  const DataType type = loaded_type(buffer(*target).element);
+  const std::uint32_t depth = options_.depth / 2;
+  if (phase.mode != Mode::Own && phase.mode != Mode::Free) {
+    barrier();
+    phase.mode = Mode::Own;
+  }
+  const ExprId at = allowed(*target, depth);
+  const ExprId value = expr(type);
+  body_.stmts.push_back(Store{BufferId{*target}, at, value});
+  barrier();
+  phase.mode = options_.race_free ? Mode::Still : Mode::Free;
+  const ExprId read = load(*target, of_group(*target, depth));
+  body_.stmts.push_back(Let{declare(type, true, false), read});
+}
+
+// Folds the first elements of workgroup memory into one: in each round, half as many invocations as
+// before fold the upper half of what is left into the lower half.
+void BodyGenerator::reduce() {
+  const auto target = pick_buffer([&](std::uint32_t i) {
+    return regions_[i].switches && buffer(i).access == BufferAccess::Workgroup;
+  });
+  if (!target) return barrier();
+  Phase& phase = phases_[*target];
+  const DataType type = buffer(*target).element;
+  std::vector<Operation> folds;
+  for (const OperationInfo& row : all_operations()) {
+    const bool fits = row.arity == 2 && !is_form(row.op) && contains(row.types, type) &&
+                      second_operand(row.op, type) == type && result_of(row.op, type) == type;
+    if (fits) folds.push_back(row.op);
+  }
+  const Operation fold = random_.pick(folds);
+  std::uint32_t rounds = 0;
+  while (rounds < 5 && std::uint32_t{1} << rounds < shape_.group()) ++rounds;
+  const bool owned =
+      phase.mode == Mode::Own && phase.owner == Owner::Itself && regions_[*target].slots == 1;
+  if (!owned && phase.mode != Mode::Free) barrier();
+  phase.mode = Mode::Closed;
+
+  const ExprId lane = linear(ids(Operation::LocalId), shape_.size);
+  const ExprId first = expr(type, options_.depth / 2, false);
+  body_.stmts.push_back(Store{BufferId{*target}, lane, first});
+  body_.stmts.push_back(Barrier{});
+  const StmtId at_loop = here();
+  const std::size_t outer = visible_.size();
+  const std::uint64_t outer_rounds = rounds_;
+  const LocalId round = declare(DataType::U32, false, true);
+  body_.stmts.push_back(For{});
+  rounds_ *= std::max(1u, rounds);
+  const ExprId half = binary(Operation::Shr, number(1u << rounds >> 1), interner_.local(round));
+  const StmtId at_branch = here();
+  body_.stmts.push_back(If{});
+  const ExprId folded =
+      binary(fold, load(*target, lane), load(*target, binary(Operation::Add, lane, half)));
+  body_.stmts.push_back(Store{BufferId{*target}, lane, folded});
+  const ExprId lower = binary(Operation::Lt, lane, half);
+  body_.stmts[at_branch.index] = If{lower, here(), here()};
+  body_.stmts.push_back(Barrier{});
+  body_.stmts[at_loop.index] = For{round, number(0), number(rounds), here()};
+  rounds_ = outer_rounds;
+  visible_.resize(outer);
+  phase.mode = options_.race_free ? Mode::Still : Mode::Free;
+  body_.stmts.push_back(Let{declare(type, true, false), load(*target, number(0))});
+}
+
+void BodyGenerator::branch(Flow flow) {
+  ++flow.depth;
+  flow.conditional = true;
+  const auto waits_for_leader = [](const Phase& phase) { return phase.mode == Mode::Single; };
+  const bool lead = !is_op() && !by_leader_ && std::ranges::any_of(phases_, waits_for_leader) &&
+                    random_.one_in(2);
+  flow.uniform = flow.uniform && random_.one_in(2) && !lead;
+  const ExprId test = lead ? leader_condition() : condition(flow.uniform);
+  const StmtId at = here();
+  body_.stmts.push_back(If{});
+  by_leader_ |= lead;
+  block(flow);
+  by_leader_ &= !lead;
+  const StmtId else_begin = here();
+  const std::uint32_t otherwise = random_.below(4);
+  if (otherwise == 0 && flow.depth < kMaxBlockDepth && budget_ > 0) {
+    --budget_;
+    branch(flow);
+  } else if (otherwise < 3) {
+    block(flow);
+  }
+  body_.stmts[at.index] = If{test, else_begin, here()};
+}
+
+// A few rounds, or none; the largest numbers are bounds like any others.
+void BodyGenerator::loop(Flow flow) {
+  ++flow.depth;
+  ++flow.loops;
+  flow.conditional = true;
+  flow.uniform = flow.uniform && random_.one_in(2);
+  flow.uniform_loop = flow.uniform;
+  const std::uint32_t choice = random_.below(6);
+  const std::uint32_t start = choice == 0 ? 0xfffffff8 : 0;
+  const std::uint32_t offset = random_.below(4);
+  const std::uint32_t last = offset + (random_.one_in(8) ? 0 : 1 + random_.below(4));
+  ExprId from = number(start + offset);
+  ExprId to = number(start + last);
+  std::uint32_t rounds = std::max(1u, last - offset);
+  const auto any = [&] { return expr(DataType::U32, options_.depth / 2, flow.uniform); };
+  if (choice == 1 || choice == 2) to = binary(Operation::Min, any(), to);
+  if (choice == 3) {
+    from = binary(Operation::BitAnd, any(), number(3));
+    to = binary(Operation::BitAnd, any(), number(7));
+    rounds = 7;
+  }
+  const StmtId at = here();
+  const std::size_t outer = visible_.size();
+  const std::vector<Phase> outer_phases = std::exchange(loop_phases_, phases_);
+  const std::uint64_t outer_rounds = rounds_;
+  const LocalId variable = declare(DataType::U32, false, flow.uniform);
+  body_.stmts.push_back(For{});
+  rounds_ *= rounds;
+  block(flow);
+  rounds_ = outer_rounds;
+  loop_phases_ = outer_phases;
+  visible_.resize(outer);
+  body_.stmts[at.index] = For{variable, from, to, here()};
+}
+
+// Ends a block that is not the outermost one, if that is allowed here.
+bool BodyGenerator::leave(Flow flow) {
+  const bool together = flow.uniform || !barriers_;
+  if (flow.loops > 0 && (together || !flow.uniform_loop) && !random_.one_in(3)) {
+    // Behind the loop the modes are those before it.
+    if (phases_ != loop_phases_) body_.stmts.push_back(Barrier{});
+    body_.stmts.push_back(Break{});
+    return true;
+  }
+  if (is_op()) {
+    const ExprId value = expr(output_);
+    const std::size_t last = visible_.size() - std::min<std::size_t>(2, visible_.size());
+    body_.stmts.push_back(Return{binary(Operation::BitXor, value, folded(last, output_))});
+    return true;
+  }
+  // All that follows an unconditional one would be for nothing.
+  if (!together || random_.one_in(2) || (!flow.conditional && !random_.one_in(8))) return false;
+  keep(visible_.size() - std::min<std::size_t>(3, visible_.size()));
+  body_.stmts.push_back(Return{});
+  return true;
+}
+
+// Loads from memory that nobody writes, and calls: something to compute with.
+void BodyGenerator::prepare() {
+  for (std::uint32_t i = 0; i < buffers_->size(); ++i) {
+    if (is_writable(buffer(i)) || random_.one_in(4)) continue;
+    const DataType type = loaded_type(buffer(i).element);
+    const bool uniform = random_.one_in(3);
+    const ExprId value = load(i, anywhere(i, 1, uniform));
+    body_.stmts.push_back(Let{declare(type, true, uniform), value});
+  }
+  for (std::uint32_t i = 0; i < callables_.size(); ++i) {
+    const DataType type = callables_[i].signature.output;
+    if (!is_affordable(callables_[i]) || random_.one_in(6)) continue;
+    const ExprId value = apply({Operation::Call, 0, i}, 2, false);
+    body_.stmts.push_back(Let{declare(type, true, false), value});
+  }
+}
+
+// A value to which each of the locals from `first` on contributes.
+ExprId BodyGenerator::folded(std::size_t first, DataType type) {
+  ExprId sum;
+  for (std::size_t i = first; i < visible_.size(); ++i) {
+    const ExprId value = condensed(interner_.local(visible_[i].local), visible_[i].type, type);
+    sum = sum.exists() ? binary(Operation::BitXor, sum, value) : value;
+  }
+  return sum.exists() ? sum : leaf(type, true);
+}
+
+// Leaves a trace of the locals from `first` on in the result, so that what they were can be seen.
+void BodyGenerator::keep(std::size_t first) {
+  const auto target = static_cast<std::uint32_t>(result_buffer(*buffers_));
+  const ExprId at = allowed(target, 1);
+  const ExprId before = load(target, at);
+  const ExprId value = folded(first, loaded_type(buffer(target).element));
+  body_.stmts.push_back(Store{BufferId{target}, at, binary(Operation::BitXor, before, value)});
+}
+
+// Leaves a trace of the locals of a block, from `first` on, in those around it.
+void BodyGenerator::hand_on(std::size_t first, Flow flow) {
+  for (std::size_t i = first; i < visible_.size(); ++i) {
+    const Visible from = visible_[i];
+    std::vector<Visible> targets;
+    for (std::size_t k = 0; k < first; ++k) {
+      const bool uniform = flow.uniform && from.uniform;
+      const bool fits = visible_[k].assignable && (uniform || !visible_[k].uniform);
+      if (fits) targets.push_back(visible_[k]);
+    }
+    if (targets.empty() || random_.one_in(4)) continue;
+    const Visible to = random_.pick(targets);
+    const ExprId value = condensed(interner_.local(from.local), from.type, to.type);
+    const ExprId sum = binary(Operation::BitXor, interner_.local(to.local), value);
+    body_.stmts.push_back(Assign{to.local, sum});
+  }
+}
+
+void BodyGenerator::finish_op() {
+  const ExprId trace = folded(0, output_);
+  const auto result = [&] { return binary(Operation::BitXor, expr(output_), trace); };
+  if (random_.one_in(4)) {
+    const ExprId test = condition(false);
+    const StmtId at = here();
+    body_.stmts.push_back(If{});
+    body_.stmts.push_back(Return{result()});
+    const StmtId else_begin = here();
+    body_.stmts.push_back(Return{result()});
+    body_.stmts[at.index] = If{test, else_begin, here()};
+  } else {
+    body_.stmts.push_back(Return{result()});
+  }
+}
+
+Callable BodyGenerator::op(Op& op) {
+  output_ = op.signature.output;
+  max_size_ = kMaxOpSize;
+  max_work_ = kMaxOpWork;
+  for (DataType type : op.signature.inputs) declare(type, true, true);
+  budget_ = random_.below(options_.statements / 2 + 1);
+  while (budget_ > 0 && !spent()) statement({});
+  finish_op();
+  op.body = canonical(body_, static_cast<std::uint32_t>(op.signature.inputs.size()));
+  return {op.id, op.signature, size_, work_};
+}
+
+// A part with barriers, if any, and one without, in which invocations go their own ways.
+void BodyGenerator::program(Program& program, const Shape& shape) {
+  buffers_ = &program.buffers;
+  shape_ = shape;
+  barriers_ = !random_.one_in(3);
+  max_size_ = kMaxProgramSize;
+  max_work_ = options_.work / shape.invocations();
+  plan_memory();
+  add_sources();
+  prepare();
+  budget_ = 1 + options_.statements / 4 + random_.below(options_.statements * 3 / 2 + 1);
+  while (budget_ > 0 && !spent()) statement({});
+  if (barriers_ && random_.one_in(2)) {
+    barriers_ = false;
+    Flow apart;
+    apart.uniform = false;
+    budget_ = 1 + random_.below(options_.statements / 2 + 1);
+    while (budget_ > 0 && !spent()) statement(apart);
+  }
+  keep(0);
+  if (random_.one_in(20)) body_.stmts.push_back(Return{});
+  program.body = canonical(body_);
+}
+
+}  // namespace vyre

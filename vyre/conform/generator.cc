@@ -1,0 +1,215 @@
+// Shapes, buffers and what is in them; the bodies come from BodyGenerator. Compilers choose the
+// order in which they evaluate arguments, so each random choice is a statement of its own.
+#include "vyre/conform/generator.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "vyre/conform/body_generator.h"
+#include "vyre/library/registry.h"
+
+namespace vyre {
+namespace {
+
+// What WebGPU grants everywhere is twice as much.
+constexpr std::uint32_t kMaxWorkgroupBytes = 8 << 10;
+constexpr std::uint32_t kMaxLength = 512;  // of a buffer, in elements
+
+using Extents = std::array<std::uint32_t, 3>;
+
+std::uint32_t volume(const Extents& extents) { return extents[0] * extents[1] * extents[2]; }
+
+// Lines, areas and boxes; odd sizes, powers of two, and axes with one place.
+Shape make_shape(Random& random, const GeneratorOptions& options) {
+  constexpr std::array<std::uint32_t, 18> kLines = {1,  2,  3,  4,  5,  7,  8,  13, 16,
+                                                    16, 31, 32, 33, 48, 64, 64, 96, 128};
+  constexpr std::array<std::uint32_t, 7> kSides = {1, 2, 3, 4, 5, 8, 16};
+  constexpr std::array<std::uint32_t, 8> kGroups = {1, 1, 2, 2, 3, 4, 6, 7};
+  Shape shape;
+  const std::uint32_t dimensions = 1 + random.below(3);
+  if (dimensions == 1) shape.size[0] = random.pick(kLines);
+  if (dimensions == 2) {
+    for (std::size_t axis = 0; axis < 2; ++axis) shape.size[axis] = random.pick(kSides);
+  }
+  if (dimensions == 3) {
+    for (std::uint32_t& size : shape.size) size = 1 + random.below(5);
+  }
+  const std::uint32_t grid_dimensions = random.below(4);  // 0: a single workgroup
+  for (std::uint32_t axis = 0; axis < grid_dimensions; ++axis) {
+    shape.grid[axis] = random.pick(kGroups);
+  }
+  for (Extents* extents : {&shape.grid, &shape.size}) {
+    while (shape.invocations() > options.invocations && volume(*extents) > 1) {
+      *std::ranges::max_element(*extents) /= 2;
+    }
+  }
+  return shape;
+}
+
+BufferDecl make_buffer(Random& random, BufferAccess access, const Shape& shape,
+                       std::uint32_t number) {
+  BufferDecl buffer;
+  buffer.name = std::string(text(access)) + std::to_string(number);
+  buffer.access = access;
+  const bool workgroup = access == BufferAccess::Workgroup;
+  do {
+    buffer.element = random.pick(all_types()).type;
+  } while (workgroup && buffer.element == DataType::Bytes);
+  if (!workgroup) {
+    if (random.one_in(4)) buffer.count = 1 + random.below(64);
+    return buffer;
+  }
+  // As many elements as invocations, a few times as many, or any number.
+  const std::uint32_t each = 1 + random.below(4);
+  const std::uint32_t any = 1 + random.below(64);
+  buffer.count = random.one_in(3) ? any : shape.group() * each;
+  return buffer;
+}
+
+std::vector<BufferDecl> make_buffers(Random& random, const GeneratorOptions& options,
+                                     const Shape& shape) {
+  constexpr std::array kAccesses = {BufferAccess::ReadOnly, BufferAccess::ReadWrite,
+                                    BufferAccess::ReadWrite, BufferAccess::Uniform,
+                                    BufferAccess::Workgroup};
+  std::vector<BufferDecl> buffers;
+  std::uint32_t workgroup_bytes = kMaxWorkgroupBytes;
+  const auto add = [&](BufferAccess access) {
+    BufferDecl buffer =
+        make_buffer(random, access, shape, static_cast<std::uint32_t>(buffers.size()));
+    if (access == BufferAccess::Workgroup) {
+      const std::uint32_t each = stride(buffer.element);
+      buffer.count = std::min(buffer.count, workgroup_bytes / each);
+      if (buffer.count == 0) return;
+      workgroup_bytes -= buffer.count * each;
+    }
+    buffers.push_back(std::move(buffer));
+  };
+  for (BufferAccess access : kAccesses) add(access);
+  for (std::uint32_t more = random.below(options.buffers + 1); more > 0; --more) {
+    add(random.pick(kAccesses));
+  }
+  random.shuffle(buffers);
+  std::vector<std::uint32_t> bindings(buffers.size() * 2);
+  for (std::uint32_t i = 0; i < bindings.size(); ++i) bindings[i] = i;
+  random.shuffle(bindings);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].access != BufferAccess::Workgroup) buffers[i].binding = bindings[i];
+  }
+  return buffers;
+}
+
+// None, one for each invocation, a few for each, nearly so many, or any number. There is always
+// room for results.
+std::uint32_t make_length(Random& random, const BufferDecl& buffer, const Shape& shape,
+                          bool is_result) {
+  const std::uint32_t choice = (is_result ? 3 : 0) + random.below(is_result ? 9 : 16);
+  const std::uint32_t invocations = std::max(1u, shape.invocations());
+  std::uint32_t length = random.below(64);
+  if (choice == 0) length = 0;
+  if (choice == 1) length = 1;
+  if (choice == 2) length = invocations - 1;
+  if (choice >= 3 && choice < 8) length = invocations;
+  if (choice >= 8 && choice < 12) length = invocations * (2 + length % 3);
+  return std::max(std::min(length, kMaxLength), buffer.count);
+}
+
+std::vector<std::byte> make_contents(Random& random, const BufferDecl& buffer, const Shape& shape,
+                                     bool is_result) {
+  std::vector<std::byte> bytes;
+  if (buffer.access == BufferAccess::Workgroup) return bytes;
+  const std::uint32_t length = make_length(random, buffer, shape, is_result);
+  const DataType number = is_vector(buffer.element) || buffer.element == DataType::Bytes
+                              ? DataType::U32
+                              : buffer.element;
+  const std::size_t words = std::max<std::size_t>(1, min_bytes(number) / 4);
+  const std::size_t total = std::size_t{length} * stride(buffer.element) / 4;
+  bytes.reserve(total * 4);
+  for (std::size_t at = 0; at < total; at += words) {
+    Bits bits = random_value(random, number);
+    // A bool in memory is any word; only zero is false.
+    if (number == DataType::Bool && random.one_in(3)) {
+      bits = random_value(random, DataType::U32);
+    }
+    for (std::size_t i = 0; i < words * 4; ++i) {
+      bytes.push_back(static_cast<std::byte>(bits.lanes[i / 4] >> (i % 4 * 8)));
+    }
+  }
+  // The last word of a Bytes buffer is completed with zeros.
+  if (buffer.element == DataType::Bytes && length > buffer.count && random.one_in(2)) {
+    bytes.resize(bytes.size() - 1 - random.below(3));
+  }
+  return bytes;
+}
+
+Program make_program(Random& random, const GeneratorOptions& options,
+                     const std::vector<Callable>& callables, const Shape& shape,
+                     std::uint32_t number) {
+  Program program;
+  program.name = "generated" + std::to_string(number);
+  program.workgroup_size = shape.size;
+  program.buffers = make_buffers(random, options, shape);
+  BodyGenerator(random, options, callables).program(program, shape);
+  return program;
+}
+
+// Words of the language may be parts of an id.
+Op make_op(Random& random, std::uint32_t number) {
+  constexpr std::array<std::string_view, 6> kFamilies = {"gen",     "gen.if", "gen.u32",
+                                                         "let.for", "x.y",    "min.len"};
+  constexpr std::array<std::string_view, 5> kDescriptions = {
+      "", "plain", "\"quoted\" and \\ escaped", "two\nlines\tand a tab", "größer als ∞"};
+  const std::vector<DataType> types = value_types();
+  Op op;
+  op.id = std::string(random.pick(kFamilies)) + ".op" + std::to_string(number);
+  op.description = random.pick(kDescriptions);
+  for (std::uint32_t count = random.below(5); count > 0; --count) {
+    op.signature.inputs.push_back(random.pick(types));
+  }
+  op.signature.output = random.pick(types);
+  return op;
+}
+
+std::vector<Callable> add_ops(Random& random, const GeneratorOptions& options, Module& module) {
+  std::vector<Callable> callables;
+  for (const Op* op : Registry().all()) callables.push_back({op->id, op->signature});
+  for (std::uint32_t i = 0; i < options.ops; ++i) {
+    Op op = make_op(random, i);
+    callables.push_back(BodyGenerator(random, options, callables).op(op));
+    module.items.emplace_back(std::move(op));
+  }
+  return callables;
+}
+
+}  // namespace
+
+Case generate_case(std::uint64_t seed, const GeneratorOptions& options) {
+  Random random(seed);
+  Case c;
+  const std::vector<Callable> callables = add_ops(random, options, c.module);
+  const Shape shape = make_shape(random, options);
+  c.module.items.emplace_back(make_program(random, options, callables, shape, 0));
+  const std::vector<BufferDecl>& buffers = c.program().buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    c.contents.push_back(make_contents(random, buffers[i], shape, i == result_buffer(buffers)));
+  }
+  c.grid = shape.grid;
+  if (random.one_in(40)) c.grid[random.below(3)] = 0;
+  return c;
+}
+
+Module generate(std::uint64_t seed, const GeneratorOptions& options) {
+  Random random(seed);
+  Module module;
+  const std::vector<Callable> callables = add_ops(random, options, module);
+  for (std::uint32_t i = 0; i < options.programs; ++i) {
+    const Shape shape = make_shape(random, options);
+    module.items.emplace_back(make_program(random, options, callables, shape, i));
+  }
+  random.shuffle(module.items);
+  return module;
+}
+
+}  // namespace vyre
