@@ -9,7 +9,7 @@ namespace {
 
 std::string overall_help() {
   std::string out =
-      "vyre checks, formats and encodes GPU-compute programs.\n"
+      "vyre runs GPU-compute programs on any machine, finds their races, checks and formats them.\n"
       "\n"
       "usage: vyre COMMAND [OPTIONS] [OPERANDS]\n"
       "\n"
@@ -25,7 +25,9 @@ std::string overall_help() {
          "\n"
          "exit status: 0 fine, 1 the input is wrong, 2 usage, 3 the device or environment is\n"
          "\n"
+         "  vyre demo\n"
          "  vyre check kernel.vyre\n"
+         "  vyre run kernel.vyre --grid 4 --in data=iota:256 --in out=zeros:256\n"
          "  vyre explain V010\n";
 }
 
@@ -36,7 +38,10 @@ std::string help_of(const Verb& verb) {
                        std::string_view help) {
     std::string left = letter.empty() ? "    " : std::string(letter) + ", ";
     left += std::string(name) + (value.empty() ? "" : " " + std::string(value));
-    left.resize(std::max<std::size_t>(22, left.size() + 2), ' ');
+    // What does not fit beside its option stands below it.
+    constexpr std::size_t kColumn = 22;
+    const bool fits = left.size() + 2 <= kColumn;
+    left += fits ? std::string(kColumn - left.size(), ' ') : "\n" + std::string(kColumn + 2, ' ');
     out += "  " + left + std::string(help) + "\n";
   };
   for (const Option& option : verb.options) {
@@ -87,7 +92,9 @@ Result<Invocation> parse_arguments(const Verb& verb, std::span<const std::string
       return candidate.name == name || (!candidate.letter.empty() && candidate.letter == name);
     });
     if (option == verb.options.end()) return unknown_option(verb, name);
-    if (invocation.has(option->name)) return diagnose<message::repeated_option>(option->name);
+    if (!option->repeatable && invocation.has(option->name)) {
+      return diagnose<message::repeated_option>(option->name);
+    }
     std::string_view value;
     if (option->value.empty()) {
       if (equals != argument.npos) return diagnose<message::unwanted_value>(option->name);
@@ -123,6 +130,14 @@ std::string_view Invocation::value(std::string_view name) const {
   return {};
 }
 
+std::vector<std::string_view> Invocation::values(std::string_view name) const {
+  std::vector<std::string_view> all;
+  for (const Given& given : options) {
+    if (given.option->name == name) all.push_back(given.value);
+  }
+  return all;
+}
+
 int run_command(std::span<const std::string_view> arguments, const Console& console) {
   const bool json = std::ranges::find(arguments, "--json") != arguments.end();
   if (arguments.empty()) return report({{diagnose<message::no_verb>()}}, json, console);
@@ -150,12 +165,15 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
 }
 
 int exit_status(std::span<const Diagnostic> diagnostics) {
+  const auto status_of = [](Code code) {
+    const char family = name(code)[0];
+    if (family == 'U') return kUsage;
+    if (family == 'B' || code == Code::I002) return kEnvironment;
+    return code == Code::R005 ? kInterrupted : kWrongInput;
+  };
   int status = kFine;
   for (const Diagnostic& diagnostic : diagnostics) {
-    const int own = name(diagnostic.code)[0] == 'U' ? kUsage
-                    : diagnostic.code == Code::I002 ? kEnvironment
-                                                    : kWrongInput;
-    status = std::max(status, own);
+    status = std::max<int>(status, status_of(diagnostic.code));
   }
   return status;
 }

@@ -1,6 +1,8 @@
 // The command line as data: one row per verb, from which parsing, help and completion are derived.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -11,7 +13,7 @@
 
 namespace vyre {
 
-enum Exit : int { kFine = 0, kWrongInput = 1, kUsage = 2, kEnvironment = 3 };
+enum Exit : int { kFine = 0, kWrongInput = 1, kUsage = 2, kEnvironment = 3, kInterrupted = 130 };
 
 // Where a command reads and writes; tests pass files in memory.
 struct Console {
@@ -20,6 +22,7 @@ struct Console {
   std::FILE* err;
   bool colour = false;  // on `err`
   bool out_is_terminal = false;
+  bool err_is_terminal = false;
 
   void print(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), out); }
   void print_error(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), err); }
@@ -30,6 +33,7 @@ struct Option {
   std::string_view letter;  // "-i", or empty
   std::string_view value;   // what its value is called, or empty
   std::string_view help;
+  bool repeatable = false;
 };
 
 struct Verb;
@@ -44,7 +48,8 @@ struct Invocation {
   std::vector<Given> options;
 
   bool has(std::string_view name) const;
-  std::string_view value(std::string_view name) const;  // empty when it is not given
+  std::string_view value(std::string_view name) const;                // empty when it is not given
+  std::vector<std::string_view> values(std::string_view name) const;  // of a repeatable option
   bool json() const { return has("--json"); }
 };
 
@@ -78,7 +83,11 @@ int print_text(std::string_view text, bool json, const Console& console);
 // A file, or standard input for `-`.
 Result<Source> read_input(std::string_view path, const Console& console);
 
-// Replaces a file as a whole or not at all.
+// The same, as bytes and with another limit; one byte more than the limit says that there is more.
+Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t limit,
+                                          const Console& console);
+
+// Replaces a file as a whole or not at all, also when it is interrupted.
 Result<bool> write_file(std::string_view path, std::string_view bytes);
 
 int run_check(const Invocation& invocation, const Console& console);
@@ -88,5 +97,9 @@ int run_decode(const Invocation& invocation, const Console& console);
 int run_ops(const Invocation& invocation, const Console& console);
 int run_explain(const Invocation& invocation, const Console& console);
 int run_completion(const Invocation& invocation, const Console& console);
+int run_run(const Invocation& invocation, const Console& console);
+int run_race(const Invocation& invocation, const Console& console);
+int run_backends(const Invocation& invocation, const Console& console);
+int run_demo(const Invocation& invocation, const Console& console);
 
 }  // namespace vyre

@@ -61,7 +61,8 @@ std::string markdown() {
       "# Diagnostics\n"
       "\n"
       "Codes are stable and never reused. V: a rule that programs keep. P: syntax. W: wire files.\n"
-      "U: the command line. I: files. `vyre explain CODE` shows one of these pages.\n";
+      "D: dispatches. B: backends and devices. R: runs. U: the command line. I: files.\n"
+      "`vyre explain CODE` shows one of these pages.\n";
   for (Code code : all_codes()) {
     out += "\n## " + heading_of(code) + "\n\n" + std::string(page_of(code)) + "\n";
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "tools/vyre/command.h"
+#include "tools/vyre/interrupt.h"
 
 namespace vyre {
 namespace {
@@ -24,41 +25,52 @@ Diagnostic failed_to_write(std::string_view path) {
   return diagnostic;
 }
 
-}  // namespace
-
-Result<Source> read_input(std::string_view path, const Console& console) {
-  Source source{std::string(path), {}};
+// Reads a file to its end, or to one byte more than the limit, which shows that it is too large;
+// the rest is not read. False leaves the reason in errno.
+template <class Bytes>
+bool read_all(std::string_view path, std::uint64_t limit, const Console& console, Bytes& bytes) {
   const bool is_stdin = path == "-";
-  if (is_stdin) source.file = "<stdin>";
-  std::FILE* file = is_stdin ? console.in : std::fopen(source.file.c_str(), "rb");
-  if (file == nullptr) return failed_to_read(source.file);
-
-  // One byte more than a source may have shows that it is too large; the rest is not read.
+  std::FILE* file = is_stdin ? console.in : std::fopen(std::string(path).c_str(), "rb");
+  if (file == nullptr) return false;
   struct stat status{};
   const bool regular = fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode);
-  constexpr std::size_t kMost = kMaxSourceBytes + 1;
+  const std::size_t most = limit + 1;
   std::size_t capacity = std::size_t{64} << 10;
-  if (regular) capacity = std::min(kMost, static_cast<std::size_t>(status.st_size) + 1);
+  if (regular) capacity = std::min(most, static_cast<std::size_t>(status.st_size) + 1);
   bool failed = false;
-  while (source.text.size() < kMost) {
-    const std::size_t before = source.text.size();
-    source.text.resize(std::min(kMost, before + capacity));
-    const std::size_t room = source.text.size() - before;
-    const std::size_t got = std::fread(source.text.data() + before, 1, room, file);
-    source.text.resize(before + got);
+  while (bytes.size() < most) {
+    const std::size_t before = bytes.size();
+    bytes.resize(std::min(most, before + capacity));
+    const std::size_t room = bytes.size() - before;
+    const std::size_t got = std::fread(bytes.data() + before, 1, room, file);
+    bytes.resize(before + got);
     if (got < room) {
       failed = std::ferror(file) != 0;
       break;
     }
-    capacity = source.text.size();
+    capacity = bytes.size();
   }
-  if (failed) {
-    Diagnostic diagnostic = failed_to_read(source.file);
-    if (!is_stdin) std::fclose(file);
-    return diagnostic;
-  }
+  const int reason = errno;
   if (!is_stdin) std::fclose(file);
+  errno = reason;
+  return !failed;
+}
+
+}  // namespace
+
+Result<Source> read_input(std::string_view path, const Console& console) {
+  Source source{path == "-" ? "<stdin>" : std::string(path), {}};
+  if (!read_all(path, kMaxSourceBytes, console, source.text)) return failed_to_read(source.file);
   return source;
+}
+
+Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t limit,
+                                          const Console& console) {
+  std::vector<std::byte> bytes;
+  if (!read_all(path, limit, console, bytes)) {
+    return failed_to_read(path == "-" ? "<stdin>" : path);
+  }
+  return bytes;
 }
 
 Result<bool> write_file(std::string_view path, std::string_view bytes) {
@@ -79,13 +91,17 @@ Result<bool> write_file(std::string_view path, std::string_view bytes) {
     if (std::fclose(file) != 0 || !written) return failed_to_write(path);
     return true;
   }
+  const Interruptible interruptible;
   std::string temporary = target + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
   if (descriptor < 0) return failed_to_write(path);
+  name_temporary(temporary.c_str());
+  // Piece by piece, to look for an interrupt in between.
+  constexpr std::size_t kPiece = std::size_t{4} << 20;
   std::string_view rest = bytes;
   bool written = true;
-  while (!rest.empty() && written) {
-    const ssize_t count = write(descriptor, rest.data(), rest.size());
+  while (!rest.empty() && written && !interrupted()) {
+    const ssize_t count = write(descriptor, rest.data(), std::min(rest.size(), kPiece));
     written = count > 0 || (count < 0 && errno == EINTR);
     if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
   }
@@ -93,11 +109,14 @@ Result<bool> write_file(std::string_view path, std::string_view bytes) {
   umask(mask);
   written = written && fchmod(descriptor, exists ? old.st_mode & 07777 : 0666 & ~mask) == 0;
   written = (close(descriptor) == 0) && written;
-  if (!written || std::rename(temporary.c_str(), target.c_str()) != 0) {
-    Diagnostic diagnostic = failed_to_write(path);
+  if (!written || interrupted() || std::rename(temporary.c_str(), target.c_str()) != 0) {
+    Diagnostic diagnostic =
+        interrupted() ? diagnose<message::interrupted>() : failed_to_write(path);
     unlink(temporary.c_str());
+    name_temporary(nullptr);
     return diagnostic;
   }
+  name_temporary(nullptr);
   return true;
 }
 

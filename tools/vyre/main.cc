@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
   const char* term = std::getenv("TERM");
   const bool colour = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr &&
                       term != nullptr && std::string_view(term) != "dumb";
-  const vyre::Console console{stdin, stdout, stderr, colour, isatty(STDOUT_FILENO) != 0};
+  const vyre::Console console{
+      stdin, stdout, stderr, colour, isatty(STDOUT_FILENO) != 0, isatty(STDERR_FILENO) != 0};
   const int status = vyre::run_command(arguments, console);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     vyre::Diagnostic failed = vyre::diagnose<vyre::message::unwritable>(std::strerror(errno));

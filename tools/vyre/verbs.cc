@@ -28,7 +28,83 @@ constexpr Option kReferenceOptions[] = {
     kJson,
 };
 
+constexpr Option kProgram = {"--program", "", "NAME", "which program of the file to run"};
+constexpr Option kGrid = {"--grid", "", "X[,Y[,Z]]", "how many workgroups to run on each axis"};
+constexpr Option kIn = {"--in", "", "NAME=DATA", "the contents of a buffer; for each buffer once",
+                        true};
+constexpr Option kMaxSteps = {"--max-steps", "", "N",
+                              "give up after so many statements, as in 1_000_000 or 1e9"};
+
+constexpr Option kRunOptions[] = {
+    kProgram,
+    kGrid,
+    kIn,
+    {"--out", "", "NAME[=PATH]",
+     "print only this buffer, or write its bytes to a file; - is standard output", true},
+    {"--image", "", "NAME[=FILE.png]:WxH[:rgba8|gray8]",
+     "draw a buffer in the terminal, or write it as a PNG", true},
+    {"--backend", "", "NAME|all", "what to run on; all compares every backend that can run"},
+    {"--device", "", "N", "which of the backend's devices, from 0"},
+    {"--repeat", "", "N", "run N times, compare the bytes, and tell the times"},
+    {"--schedule", "", "ORDER", "sequential, reverse, round-robin, random or random:SEED"},
+    {"--threads", "", "N", "at most so many; as many as there are cores when left out"},
+    kMaxSteps,
+    {"--trace", "", "X,Y,Z[..X,Y,Z]", "show what one invocation does, or where two of them part"},
+    {"--trace-all", "", "", "also the part of a trace beyond 10000 statements"},
+    kJson,
+};
+
+// Taken as `vyre run` takes them, so that one line serves both.
+constexpr Option kRaceOptions[] = {
+    kProgram,
+    kGrid,
+    kIn,
+    {"--schedule", "", "ORDER", "look in this order only, instead of ten different ones"},
+    kMaxSteps,
+    {"--out", "", "NAME[=PATH]", "as for `vyre run`; nothing is printed or written", true},
+    {"--image", "", "NAME[=FILE.png]:WxH[:rgba8|gray8]",
+     "as for `vyre run`; nothing is drawn or written", true},
+    kJson,
+};
+
 constexpr Verb kVerbs[] = {
+    {"run", "run FILE --grid X[,Y[,Z]] --in NAME=DATA… [OPTIONS]",
+     "run a program and show what it computes",
+     "Runs a program on a grid of workgroups and prints its read_write buffers and a digest of all\n"
+     "of them, which is the same on every machine and backend. Every buffer needs its contents,\n"
+     "read_write buffers too. DATA is one of:\n"
+     "\n"
+     "  1,2,0xff          numbers of the element's type; lanes of vectors one after the other,\n"
+     "                    true and false, bytes of `bytes`; nothing is an empty buffer\n"
+     "  zeros:N           N elements (words of `bytes`)\n"
+     "  iota:N            0, 1, 2, …\n"
+     "  random:N[:SEED]   the same on every machine\n"
+     "  text:STRING       the bytes of a text\n"
+     "  @PATH             the bytes of a file, little-endian; @- is standard input\n"
+     "\n"
+     "  vyre run kernel.vyre --grid 4 --in data=iota:256 --in out=zeros:256\n"
+     "  vyre run kernel.vyre --grid 1 --in text=@book.txt --in out=zeros:8 --out out=digest.bin\n"
+     "  vyre run life.vyre --grid 4,4 --in board=random:1024 --in size=32,32 \\\n"
+     "    --in next=zeros:1024 --image next:32x32\n"
+     "  vyre run kernel.vyre --grid 4 --in out=zeros:256 --trace 3,0,0\n"
+     "  vyre run kernel.vyre --grid 4 --in out=zeros:256 --trace 3,0,0..4,0,0\n"
+     "  vyre run kernel.vyre --grid 4 --in out=zeros:256 --backend all --repeat 10 --json\n"
+     "\n"
+     "A picture in rgba8 takes four bytes per pixel: red, green, blue, opacity. One in gray8 takes\n"
+     "an element (a byte of `bytes`); 255 and more is white, and so is true. Unless you say which,\n"
+     "bool, u64, u128 and bytes with one per pixel are gray8, all others rgba8. Orders, steps and\n"
+     "traces run on the backend `interp`.\n",
+     "FILE", 1, 1, kRunOptions, run_run},
+    {"race", "race FILE --grid X[,Y[,Z]] --in NAME=DATA… [OPTIONS]",
+     "find data races and results that depend on the order",
+     "Runs a program like `vyre run` and reports every pair of places in it that race for an element\n"
+     "(R001), whether or not this run went wrong: who they are, where they stand, and what helps.\n"
+     "Then compares the results of ten different orders of invocations (R002). Exits with 1 when\n"
+     "it finds something.\n"
+     "\n"
+     "  vyre race kernel.vyre --grid 4 --in data=iota:256 --in out=zeros:256\n"
+     "  vyre explain R001                 what a race is\n",
+     "FILE", 1, 1, kRaceOptions, run_race},
     {"check", "check FILE…", "parse and validate programs",
      "Parses and validates text or wire files. Prints nothing when all is well; otherwise every\n"
      "independent error with its place and a fix, and exits with 1.\n"
@@ -72,6 +148,18 @@ constexpr Verb kVerbs[] = {
      "\n"
      "  vyre explain V010\n",
      "CODE", 0, 1, kReferenceOptions, run_explain},
+    {"backends", "backends", "list what programs can run on",
+     "Lists the backends, whether they can run here and why not.\n"
+     "\n"
+     "  vyre backends\n"
+     "  vyre backends --json\n",
+     "", 0, 0, kOnlyJson, run_backends},
+    {"demo", "demo", "see vyre at work, in less than a minute",
+     "Draws a picture, computes a hash on every backend that can run here, finds a race and shows\n"
+     "its fix, and tells the commands that do the same. Needs no files.\n"
+     "\n"
+     "  vyre demo\n",
+     "", 0, 0, kOnlyJson, run_demo},
     {"completion", "completion bash|zsh", "print a shell completion script",
      "Prints completion for a shell.\n"
      "\n"

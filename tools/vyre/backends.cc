@@ -1,0 +1,28 @@
+// `vyre backends`: what there is to run programs on.
+#include "tools/vyre/command.h"
+#include "vyre/backends/backend.h"
+#include "vyre/base/text.h"
+
+namespace vyre {
+
+int run_backends(const Invocation& invocation, const Console& console) {
+  std::string table = "  backend  runs  on\n";
+  std::string list;
+  for (const Backend& backend : all_backends()) {
+    const Opened opened = backend.open();
+    const bool runs = opened.device != nullptr;
+    const std::string device = runs ? opened.device->info().name : "";
+    table += (&backend == &default_backend() ? "* " : "  ") + std::string(backend.name) +
+             std::string(9 - backend.name.size(), ' ') + (runs ? "yes   " : "no    ") +
+             (runs ? device : opened.reason) + "\n";
+    list += std::string(list.empty() ? "" : ",") + "{\"name\":" + json_quote(backend.name) +
+            ",\"available\":" + (runs ? "true" : "false") +
+            ",\"device\":" + (runs ? json_quote(device) : "null") +
+            ",\"reason\":" + (runs ? "null" : json_quote(opened.reason)) + "}";
+  }
+  console.print(invocation.json() ? "{\"backends\":[" + list + "]}\n"
+                                  : table + "\n* runs programs unless --backend names another\n");
+  return kFine;
+}
+
+}  // namespace vyre

@@ -1,0 +1,445 @@
+#include "tools/vyre/data.h"
+
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "vyre/base/random.h"
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+constexpr Wide kMost = ~Wide{0};
+
+// Digits of a base, `_` only between digits; nothing for anything else.
+std::optional<Wide> read_digits(std::string_view text, unsigned base) {
+  if (text.empty() || text.front() == '_' || text.back() == '_') return {};
+  Wide number = 0;
+  char before = '0';
+  for (char c : text) {
+    if (c == '_' && before == '_') return {};
+    before = c;
+    if (c == '_') continue;
+    const unsigned digit = is_digit(c)            ? static_cast<unsigned>(c - '0')
+                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a') + 10
+                           : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A') + 10
+                                                  : base;
+    if (digit >= base || number > (kMost - digit) / base) return {};
+    number = number * base + digit;
+  }
+  return number;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+void append(Bytes& bytes, const void* from, std::size_t count) {
+  const auto* first = static_cast<const std::byte*>(from);
+  bytes.insert(bytes.end(), first, first + count);
+}
+
+// --- Lists --------------------------------------------------------------------------------------
+
+// One number of a list: a lane of a vector, a byte of `bytes`, else an element. Its bits are in the
+// low bytes of the result.
+std::optional<Wide> read_lane(DataType type, std::string_view text) {
+  if (type == DataType::Bool) {
+    if (text == "true" || text == "1") return 1;
+    if (text == "false" || text == "0") return 0;
+    return {};
+  }
+  const bool negative = type == DataType::I32 && text.starts_with('-');
+  const std::optional<Wide> number = read_number(text.substr(negative ? 1 : 0));
+  if (!number) return {};
+  const unsigned width = type == DataType::Bytes ? 8 : info(type).width;
+  Wide most = width == 128 ? kMost : (Wide{1} << width) - 1;
+  if (type == DataType::I32) most = negative ? Wide{1} << 31 : (Wide{1} << 31) - 1;
+  if (*number > most) return {};
+  return negative ? Wide{0} - *number : *number;
+}
+
+std::string_view elements_hint(DataType type) {
+  switch (type) {
+    case DataType::U32: return "numbers from 0 to 4294967295, as in 1,2,0xff";
+    case DataType::I32: return "numbers from -2147483648 to 2147483647, as in -1,2,0xff";
+    case DataType::U64: return "numbers below 2^64, as in 1,2,0xff";
+    case DataType::U128: return "numbers below 2^128, as in 1,2,0xff";
+    case DataType::Vec2U32:
+    case DataType::Vec4U32: return "lanes from 0 to 4294967295, one vector after the other";
+    case DataType::Bool: return "true, false, 1 or 0, as in true,false";
+    case DataType::Bytes: return "bytes from 0 to 255, as in 104,105,0xff";
+    case DataType::Unknown: break;
+  }
+  return "";
+}
+
+Result<Bytes> read_list(const BufferDecl& buffer, std::string_view list) {
+  Bytes bytes;
+  if (trimmed(list).empty()) return bytes;
+  const DataType type = buffer.element;
+  const std::size_t size = type == DataType::Bytes ? 1 : min_bytes(type) / info(type).lanes;
+  for (bool more = true; more;) {
+    const std::size_t comma = list.find(',');
+    const std::string_view text = trimmed(list.substr(0, comma));
+    const std::optional<Wide> lane = read_lane(type, text);
+    if (!lane) {
+      return diagnose<message::bad_element>(shorten(text), buffer.name, vyre::text(type),
+                                            elements_hint(type));
+    }
+    append(bytes, &*lane, size);
+    more = comma != list.npos;
+    if (more) list.remove_prefix(comma + 1);
+  }
+  return bytes;
+}
+
+// --- Counted forms ------------------------------------------------------------------------------
+
+void fill_iota(DataType type, Bytes& bytes) {
+  const std::size_t size = type == DataType::Bytes ? 4 : min_bytes(type) / info(type).lanes;
+  Wide next = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += size, ++next) {
+    const Wide lane = type == DataType::Bool ? next & 1 : next;
+    std::memcpy(bytes.data() + at, &lane, size);
+  }
+}
+
+void fill_random(DataType type, std::uint64_t seed, Bytes& bytes) {
+  Random random(seed);
+  std::uint64_t pair = 0;
+  for (std::size_t at = 0; at < bytes.size(); at += 4) {
+    pair = at % 8 == 0 ? random.next() : pair >> 32;
+    auto word = static_cast<std::uint32_t>(pair);
+    if (type == DataType::Bool) word &= 1;
+    std::memcpy(bytes.data() + at, &word, 4);
+  }
+}
+
+Diagnostic no_memory(Wide bytes) {
+  return diagnose<message::out_of_memory>(decimal(bytes), "this machine");
+}
+
+// zeros:N, iota:N, random:N and random:N:SEED, split at the colons.
+Result<Bytes> read_counted(const BufferDecl& buffer, std::string_view form, std::string_view rest,
+                           std::uint64_t budget) {
+  std::string_view seed_text = "0";
+  if (const std::size_t colon = rest.find(':'); form == "random" && colon != rest.npos) {
+    seed_text = rest.substr(colon + 1);
+    rest = rest.substr(0, colon);
+  }
+  constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+  const Result<std::uint64_t> count = read_count(std::string(form) + ":N", rest, 0, kAny);
+  if (!count.ok()) return count.diagnostics();
+  const Result<std::uint64_t> seed = read_count("the seed of random:N:SEED", seed_text, 0, kAny);
+  if (!seed.ok()) return seed.diagnostics();
+  const Wide size = Wide{*count} * stride(buffer.element);
+  if (size > budget) return no_memory(size);
+  Bytes bytes(static_cast<std::size_t>(size));
+  if (form == "iota") fill_iota(buffer.element, bytes);
+  if (form == "random") fill_random(buffer.element, *seed, bytes);
+  return bytes;
+}
+
+Result<Bytes> read_data_file(std::string_view path, std::uint64_t budget, const Console& console) {
+  struct stat status{};
+  const bool regular =
+      path != "-" && stat(std::string(path).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  if (regular && static_cast<std::uint64_t>(status.st_size) > budget) {
+    return no_memory(static_cast<Wide>(status.st_size));
+  }
+  Result<Bytes> bytes = read_bytes(path, budget, console);
+  if (bytes.ok() && bytes->size() > budget) return no_memory(bytes->size());
+  return bytes;
+}
+
+// --- Text ---------------------------------------------------------------------------------------
+
+std::string hexadecimal(Wide number, std::size_t digits) {
+  std::string out = "0x";
+  for (std::size_t i = digits; i-- > 0;) {
+    out += "0123456789abcdef"[static_cast<unsigned>(number >> (4 * i) & 15)];
+  }
+  return out;
+}
+
+// Lane number `lane` of a value, or all of it when it is no vector.
+Wide lane_of(DataType type, const Bits& value, std::size_t lane) {
+  if (is_vector(type)) return value.lanes[lane];
+  Wide number = 0;
+  for (std::size_t i = value.lanes.size(); i-- > 0;) number = number << 32 | value.lanes[i];
+  return number;
+}
+
+std::string scalar_text(DataType type, Wide number) {
+  if (type == DataType::Bool && number <= 1) return number != 0 ? "true" : "false";
+  if (type == DataType::I32) return std::to_string(static_cast<std::int32_t>(number));
+  return decimal(number);
+}
+
+std::size_t lanes_of(DataType type) { return type == DataType::Bytes ? 1 : info(type).lanes; }
+
+std::string join_lanes(const std::vector<std::string>& lanes) {
+  if (lanes.size() == 1) return lanes[0];
+  std::string out;
+  for (const std::string& lane : lanes) out += (out.empty() ? "(" : ", ") + lane;
+  return out + ")";
+}
+
+// The rows of a table that are shown: all, or the first and the last ones.
+template <class Row>
+std::string rows_text(const OutputBuffer& buffer, std::size_t elements, std::size_t per_row,
+                      std::string_view noun, Row row) {
+  constexpr std::size_t kFirst = 12;
+  constexpr std::size_t kLast = 4;
+  const std::size_t rows = (elements + per_row - 1) / per_row;
+  const bool whole = rows <= kFirst + kLast + 1;
+  std::string out;
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (!whole && i == kFirst) {
+      i = rows - kLast;
+      out += "  … " + plural((i - kFirst) * per_row, noun) + " left out; --out " + buffer.name +
+             "=FILE or --json has all\n";
+    }
+    out += "  " + row(i * per_row, std::min(elements, (i + 1) * per_row)) + "\n";
+  }
+  return out;
+}
+
+// Offset, bytes in pairs, and the characters that they are.
+std::string bytes_text(const OutputBuffer& buffer) {
+  constexpr std::size_t kPerRow = 16;
+  const auto row = [&](std::size_t first, std::size_t last) {
+    std::string out = hexadecimal(first, 8).substr(2) + ":";
+    std::string characters;
+    for (std::size_t i = first; i < first + kPerRow; ++i) {
+      if (i % 2 == 0) out += ' ';
+      if (i >= last) {
+        out += "  ";
+        continue;
+      }
+      const auto byte = std::to_integer<unsigned char>(buffer.bytes[i]);
+      out += hexadecimal(byte, 2).substr(2);
+      characters += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte) : '.';
+    }
+    return out + "  " + characters;
+  };
+  return rows_text(buffer, buffer.bytes.size(), kPerRow, "byte", row);
+}
+
+// Numbers in columns. Unsigned ones are hexadecimal when most of them fill their type, as hashes
+// and colours do. Both is decided by the values at the two ends, of which the shown ones are a
+// part.
+std::string numbers_text(const OutputBuffer& buffer) {
+  constexpr std::size_t kLine = 80;
+  constexpr std::size_t kSample = 256;
+  const DataType type = buffer.element;
+  const std::size_t count = buffer.bytes.size() / stride(type);
+  const std::size_t lanes = lanes_of(type);
+  const auto lane_at = [&](std::size_t i, std::size_t lane) {
+    return lane_of(type, element_at(type, buffer.bytes, i), lane);
+  };
+  const auto each_of_sample = [&](auto visit) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i == kSample && count > 2 * kSample) i = count - kSample;
+      for (std::size_t lane = 0; lane < lanes; ++lane) visit(lane_at(i, lane));
+    }
+  };
+  const unsigned width_in_bits = info(type).width;
+  std::size_t wide = 0;
+  std::size_t all = 0;
+  each_of_sample([&](Wide number) {
+    ++all;
+    if (number >> (width_in_bits - width_in_bits / 4) != 0) ++wide;
+  });
+  const bool is_unsigned = type != DataType::I32 && type != DataType::Bool;
+  const bool hex = is_unsigned && wide * 2 > all;
+  const auto text_of = [&](Wide number) {
+    return hex ? hexadecimal(number, width_in_bits / 4) : scalar_text(type, number);
+  };
+  std::size_t width = 0;
+  each_of_sample([&](Wide number) { width = std::max(width, text_of(number).size()); });
+
+  const std::size_t index_width = std::to_string(count).size();
+  const std::size_t cell = lanes == 1 ? width + 1 : lanes * (width + 2) + 1;
+  std::size_t per_row = 16;
+  while (per_row > 1 && 2 + index_width + 1 + per_row * cell > kLine) per_row /= 2;
+  const auto row = [&](std::size_t first, std::size_t last) {
+    const std::string index = std::to_string(first);
+    std::string out = std::string(index_width - index.size(), ' ') + index + ":";
+    for (std::size_t i = first; i < last; ++i) {
+      std::vector<std::string> parts;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::string text = text_of(lane_at(i, lane));
+        parts.push_back(std::string(width - text.size(), ' ') + text);
+      }
+      out += " " + join_lanes(parts);
+    }
+    return out;
+  };
+  return rows_text(buffer, count, per_row, "element", row);
+}
+
+}  // namespace
+
+std::optional<Wide> read_number(std::string_view text) {
+  if (text.starts_with("0x")) return read_digits(text.substr(2), 16);
+  if (text.starts_with("0b")) return read_digits(text.substr(2), 2);
+  return read_digits(text, 10);
+}
+
+Result<std::uint64_t> read_count(std::string_view what, std::string_view text, std::uint64_t least,
+                                 std::uint64_t most) {
+  const std::size_t e = text.starts_with("0x") ? text.npos : text.find('e');
+  std::optional<Wide> number = read_number(text.substr(0, e));
+  if (e != text.npos) {
+    const std::optional<Wide> exponent = read_digits(text.substr(e + 1), 10);
+    if (!exponent) number.reset();
+    for (Wide i = 0; number && *number != 0 && i < *exponent; ++i) {
+      *number > kMost / 10 ? number.reset() : void(*number *= 10);
+    }
+  }
+  if (!number || *number < least || *number > most) {
+    return diagnose<message::bad_count>(what, least, most, shorten(text));
+  }
+  return static_cast<std::uint64_t>(*number);
+}
+
+std::optional<std::array<std::uint32_t, 3>> read_ids(std::string_view text,
+                                                     std::uint32_t when_missing) {
+  std::array<std::uint32_t, 3> ids{when_missing, when_missing, when_missing};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::size_t comma = text.find(',');
+    const std::optional<Wide> id = read_number(trimmed(text.substr(0, comma)));
+    if (!id || *id > std::numeric_limits<std::uint32_t>::max()) return {};
+    ids[axis] = static_cast<std::uint32_t>(*id);
+    if (comma == text.npos) return ids;
+    text.remove_prefix(comma + 1);
+  }
+  return {};
+}
+
+std::string decimal(Wide number) {
+  std::string digits;
+  do digits += static_cast<char>('0' + static_cast<char>(number % 10));
+  while ((number /= 10) != 0);
+  return {digits.rbegin(), digits.rend()};
+}
+
+std::uint64_t memory_budget() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 31;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
+}
+
+Result<Bytes> read_data(const BufferDecl& buffer, std::string_view data, std::uint64_t& budget,
+                        const Console& console) {
+  Result<Bytes> bytes = [&]() -> Result<Bytes> {
+    if (data.starts_with('@')) return read_data_file(data.substr(1), budget, console);
+    const std::string_view form = data.substr(0, data.find(':'));
+    const std::string_view rest = data.substr(std::min(data.size(), form.size() + 1));
+    const bool formed = form.size() < data.size();
+    if (formed && form == "text") {
+      Bytes text;
+      append(text, rest.data(), rest.size());
+      return text;
+    }
+    if (formed && (form == "zeros" || form == "iota" || form == "random")) {
+      return read_counted(buffer, form, rest, budget);
+    }
+    return read_list(buffer, data);
+  }();
+  if (!bytes.ok()) return bytes;
+  // Bytes are accessed in whole words.
+  if (buffer.element == DataType::Bytes) bytes->resize((bytes->size() + 3) / 4 * 4);
+  budget -= std::min<std::uint64_t>(budget, bytes->size());
+  return bytes;
+}
+
+Bits element_at(DataType element, std::span<const std::byte> bytes, std::size_t index) {
+  Bits bits;
+  std::memcpy(bits.lanes.data(), bytes.data() + index * stride(element), stride(element));
+  return bits;
+}
+
+std::string value_text(DataType type, const Bits& value) {
+  std::vector<std::string> lanes;
+  for (std::size_t lane = 0; lane < lanes_of(type); ++lane) {
+    const Wide number = lane_of(type, value, lane);
+    const bool small = number < 65536 || type == DataType::I32 || type == DataType::Bool;
+    std::size_t digits = 0;
+    while (digits < 32 && number >> (4 * digits) != 0) ++digits;
+    lanes.push_back(small ? scalar_text(type, number) : hexadecimal(number, digits));
+  }
+  return join_lanes(lanes);
+}
+
+std::string value_json(DataType type, const Bits& value) {
+  if (is_vector(type)) {
+    std::string out;
+    for (std::size_t lane = 0; lane < lanes_of(type); ++lane) {
+      out += (lane == 0 ? '[' : ',') + decimal(value.lanes[lane]);
+    }
+    return out + ']';
+  }
+  const Wide number = lane_of(type, value, 0);
+  // Readers of JSON lose the low bits of large numbers.
+  if (type == DataType::U64 || type == DataType::U128) return '"' + decimal(number) + '"';
+  return type == DataType::I32 ? scalar_text(type, number) : decimal(number);
+}
+
+std::string buffer_text(const OutputBuffer& buffer) {
+  const std::string head = buffer.name + ": " + std::string(text(buffer.element)) + "[" +
+                           std::to_string(buffer.bytes.size() / stride(buffer.element)) + "]\n";
+  return head + (buffer.element == DataType::Bytes ? bytes_text(buffer) : numbers_text(buffer));
+}
+
+std::string buffer_json(const OutputBuffer& buffer) {
+  std::string out = "{\"type\":" + json_quote(text(buffer.element)) + ",\"data\":[";
+  const std::size_t count = buffer.bytes.size() / stride(buffer.element);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) out += ',';
+    out += value_json(buffer.element, element_at(buffer.element, buffer.bytes, i));
+  }
+  return out + "]}";
+}
+
+std::string difference(const Outputs& a, const Outputs& b) {
+  for (std::size_t i = 0; i < a.buffers.size(); ++i) {
+    const OutputBuffer& left = a.buffers[i];
+    const OutputBuffer& right = b.buffers[i];
+    const auto at = std::ranges::mismatch(left.bytes, right.bytes).in1 - left.bytes.begin();
+    const std::size_t element = static_cast<std::size_t>(at) / stride(left.element);
+    if (element == left.bytes.size() / stride(left.element)) continue;
+    const auto value = [&](const OutputBuffer& buffer) {
+      return value_text(buffer.element, element_at(buffer.element, buffer.bytes, element));
+    };
+    return left.name + "[" + std::to_string(element) + "]: " + value(left) + " and " + value(right);
+  }
+  return {};
+}
+
+std::string digest_of(const Outputs& outputs) {
+  constexpr std::size_t kBytes = 32;
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, nullptr, 0, kBytes);
+  for (const OutputBuffer& buffer : outputs.buffers) {
+    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(buffer.bytes.data()),
+                              buffer.bytes.size());
+  }
+  unsigned char digest[kBytes];
+  crypto_generichash_final(&state, digest, kBytes);
+  std::string out;
+  for (unsigned char byte : digest) out += hexadecimal(byte, 2).substr(2);
+  return out;
+}
+
+}  // namespace vyre

@@ -1,0 +1,207 @@
+#include "tools/vyre/image.h"
+
+#include <png.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+using Format = ImageRequest::Format;
+
+constexpr std::uint32_t kMaxSide = 1 << 20;
+
+std::string size_text(const ImageRequest& request) {
+  return std::to_string(request.width) + "x" + std::to_string(request.height);
+}
+
+Format format_of(const ImageRequest& request, const OutputBuffer& buffer) {
+  if (request.format != Format::Automatic) return request.format;
+  switch (buffer.element) {
+    case DataType::Bool:
+    case DataType::U64:
+    case DataType::U128: return Format::Gray8;
+    case DataType::Bytes: {
+      const std::uint64_t pixels = std::uint64_t{request.width} * request.height;
+      return buffer.bytes.size() < 4 * pixels ? Format::Gray8 : Format::Rgba8;
+    }
+    case DataType::U32:
+    case DataType::I32:
+    case DataType::Vec2U32:
+    case DataType::Vec4U32:
+    case DataType::Unknown: break;
+  }
+  return Format::Rgba8;
+}
+
+std::uint8_t gray_of(DataType type, const Bits& value) {
+  if (type == DataType::Bool) return value.lanes[0] != 0 ? 255 : 0;
+  if (type == DataType::I32 && value.lanes[0] >> 31 != 0) return 0;
+  if ((value.lanes[1] | value.lanes[2] | value.lanes[3]) != 0) return 255;
+  return static_cast<std::uint8_t>(std::min(value.lanes[0], 255u));
+}
+
+// The mean colour of the pixels [x0, x1) x [y0, y1), over black where they are transparent.
+std::array<unsigned, 3> mean(const Picture& picture, std::size_t x0, std::size_t x1, std::size_t y0,
+                             std::size_t y1) {
+  std::array<std::uint64_t, 3> sum{};
+  for (std::size_t y = y0; y < y1; ++y) {
+    for (std::size_t x = x0; x < x1; ++x) {
+      const std::uint8_t* pixel = picture.rgba.data() + 4 * (y * picture.width + x);
+      for (std::size_t i = 0; i < 3; ++i) sum[i] += std::uint64_t{pixel[i]} * pixel[3];
+    }
+  }
+  const std::uint64_t weight = 255 * (x1 - x0) * (y1 - y0);
+  return {static_cast<unsigned>(sum[0] / weight), static_cast<unsigned>(sum[1] / weight),
+          static_cast<unsigned>(sum[2] / weight)};
+}
+
+std::string colour_code(int base, const std::array<unsigned, 3>& colour) {
+  std::string out = "\x1b[" + std::to_string(base) + ";2";
+  for (unsigned part : colour) out += ";" + std::to_string(part);
+  return out + "m";
+}
+
+}  // namespace
+
+Result<ImageRequest> read_image_request(std::string_view text) {
+  ImageRequest request;
+  std::string_view rest = text;
+  for (const auto& [suffix, format] :
+       {std::pair(std::string_view(":rgba8"), Format::Rgba8), {":gray8", Format::Gray8}}) {
+    if (!rest.ends_with(suffix)) continue;
+    rest.remove_suffix(suffix.size());
+    request.format = format;
+    break;
+  }
+  // The path may have colons in it, so the size is what follows the last one.
+  const std::size_t colon = rest.rfind(':');
+  const std::string_view size = colon == rest.npos ? "" : rest.substr(colon + 1);
+  const std::size_t cross = size.find('x');
+  const auto side = [&](std::string_view digits) {
+    const std::optional<Wide> number = read_number(digits);
+    return number && *number <= kMaxSide ? static_cast<std::uint32_t>(*number) : 0;
+  };
+  if (cross != size.npos) {
+    request.width = side(size.substr(0, cross));
+    request.height = side(size.substr(cross + 1));
+  }
+  rest = rest.substr(0, colon);
+  const std::size_t equals = rest.find('=');
+  request.name = rest.substr(0, equals);
+  if (equals != rest.npos) request.path = rest.substr(equals + 1);
+  const bool path_missing = equals != rest.npos && request.path.empty();
+  if (request.width == 0 || request.height == 0 || request.name.empty() || path_missing) {
+    return diagnose<message::bad_image>(shorten(text));
+  }
+  return request;
+}
+
+Result<Picture> make_picture(const ImageRequest& request, const OutputBuffer& buffer) {
+  const Format format = format_of(request, buffer);
+  const DataType type = buffer.element;
+  const std::uint64_t pixels = std::uint64_t{request.width} * request.height;
+  const bool gray = format == Format::Gray8;
+  if (gray && is_vector(type)) {
+    return diagnose<message::image_elements>(buffer.name, text(type), "gray8");
+  }
+  // Bytes are padded to whole words.
+  const bool by_element = gray && type != DataType::Bytes;
+  const std::uint64_t has = by_element ? buffer.bytes.size() / stride(type) : buffer.bytes.size();
+  std::uint64_t takes = gray ? pixels : 4 * pixels;
+  if (gray && type == DataType::Bytes) takes = (takes + 3) / 4 * 4;
+  if (has != takes) {
+    const std::string_view noun = by_element ? "element" : "byte";
+    return diagnose<message::image_size>(size_text(request), plural(takes, noun), buffer.name,
+                                         plural(has, noun));
+  }
+  Picture picture{request.width, request.height, gray, std::vector<std::uint8_t>(4 * pixels)};
+  if (!gray) {
+    std::memcpy(picture.rgba.data(), buffer.bytes.data(), picture.rgba.size());
+    return picture;
+  }
+  for (std::size_t i = 0; i < pixels; ++i) {
+    const std::uint8_t value = by_element ? gray_of(type, element_at(type, buffer.bytes, i))
+                                          : std::to_integer<std::uint8_t>(buffer.bytes[i]);
+    std::uint8_t* pixel = picture.rgba.data() + 4 * i;
+    pixel[0] = pixel[1] = pixel[2] = value;
+    pixel[3] = 255;
+  }
+  return picture;
+}
+
+std::string png_of(const Picture& picture) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = picture.width;
+  image.height = picture.height;
+  image.format = picture.gray ? PNG_FORMAT_GRAY : PNG_FORMAT_RGBA;
+  std::vector<std::uint8_t> gray;
+  if (picture.gray) {
+    for (std::size_t i = 0; i < picture.rgba.size(); i += 4) gray.push_back(picture.rgba[i]);
+  }
+  const std::uint8_t* pixels = picture.gray ? gray.data() : picture.rgba.data();
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::string bytes(size, '\0');
+  if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels, 0, nullptr) == 0) return {};
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string draw(const Picture& picture, std::size_t columns, bool colour) {
+  const std::size_t width = std::clamp<std::size_t>(picture.width, 1, std::max(columns, 1ul));
+  // A character is twice as high as it is wide: in colour it shows two rows, else one twice as
+  // high.
+  const std::size_t rows = std::max<std::size_t>(
+      1, (std::size_t{picture.height} * width + picture.width / 2) / picture.width);
+  const std::size_t lines = (rows + 1) / 2;
+  const auto column = [&](std::size_t x) { return x * picture.width / width; };
+  const auto row = [&](std::size_t y) {
+    return std::min<std::size_t>(y * picture.height / rows, picture.height);
+  };
+  constexpr std::string_view kShades = " .:-=+*#%@";
+  std::string out;
+  for (std::size_t line = 0; line < lines; ++line) {
+    const std::size_t top = row(2 * line);
+    const std::size_t middle =
+        std::min(std::max(row(2 * line + 1), top + 1), std::size_t{picture.height});
+    const std::size_t bottom = std::max(row(2 * line + 2), middle);
+    for (std::size_t x = 0; x < width; ++x) {
+      const std::size_t left = column(x);
+      const std::size_t right = std::max(column(x + 1), left + 1);
+      if (colour) {
+        out += colour_code(38, mean(picture, left, right, top, middle));
+        if (bottom > middle)
+          out += colour_code(48, mean(picture, left, right, middle, bottom));
+        else
+          out += "\x1b[49m";
+        out += "▀";
+      } else {
+        const auto [red, green, blue] = mean(picture, left, right, top, bottom);
+        const std::size_t light = (299 * red + 587 * green + 114 * blue) / 1000;
+        out += kShades[light * kShades.size() / 256];
+      }
+    }
+    if (!colour) out.erase(out.find_last_not_of(' ') + 1);
+    out += colour ? "\x1b[0m\n" : "\n";
+  }
+  return out;
+}
+
+std::size_t columns_of(const Console& console) {
+  constexpr std::size_t kUsual = 80;
+  winsize size{};
+  if (!console.out_is_terminal || ioctl(fileno(console.out), TIOCGWINSZ, &size) != 0) return kUsual;
+  return size.ws_col > 0 ? size.ws_col : kUsual;
+}
+
+bool colour_of(const Console& console) {
+  return console.out_is_terminal && std::getenv("NO_COLOR") == nullptr;
+}
+
+}  // namespace vyre

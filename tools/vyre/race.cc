@@ -1,0 +1,54 @@
+// `vyre race`: finds data races and outputs that depend on the order of atomics.
+#include <array>
+
+#include "tools/vyre/interrupt.h"
+#include "tools/vyre/progress.h"
+#include "tools/vyre/request.h"
+#include "vyre/base/text.h"
+#include "vyre/interp/race.h"
+#include "vyre/runtime/race_report.h"
+
+namespace vyre {
+
+int run_race(const Invocation& invocation, const Console& console) {
+  const bool json = invocation.json();
+  Result<Request> request = read_request(invocation, console);
+  if (!request.ok()) return report(request.diagnostics(), json, console);
+  const Program& program = request->program();
+  const Result<Script> script = script_of(*request);
+  if (!script.ok()) return report(script.diagnostics(), json, console);
+
+  const Interruptible interruptible;
+  const Result<RaceReport> found = [&] {
+    Progress progress(console);
+    request->options.progress = progress.sink();
+    std::vector<Schedule> schedules;
+    if (invocation.has("--schedule")) schedules.push_back(request->options.schedule);
+    return find_races(*script, request->grid, memory_of(request->contents), request->options,
+                      schedules);
+  }();
+  if (!found.ok()) return report(found.diagnostics(), json, console);
+  if (!found->clean()) {
+    const bool has_source = !request->loaded.positions.empty();
+    return report(describe_races(*found, program, has_source ? &request->loaded.source : nullptr,
+                                 has_source ? &request->loaded.positions[request->item] : nullptr),
+                  json, console);
+  }
+
+  Wide invocations = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    invocations *= Wide{request->grid[i]} * program.workgroup_size[i];
+  }
+  if (json) {
+    console.print("{\"races\":[],\"dependences\":[],\"schedules\":" +
+                  std::to_string(found->schedules) + ",\"invocations\":" + decimal(invocations) +
+                  ",\"buffers\":" + std::to_string(program.buffers.size()) + "}\n");
+  } else {
+    console.print("no races: " + plural(found->schedules, "schedule") + ", " +
+                  decimal(invocations) + (invocations == 1 ? " invocation, " : " invocations, ") +
+                  plural(program.buffers.size(), "buffer") + "\n");
+  }
+  return kFine;
+}
+
+}  // namespace vyre

@@ -1,0 +1,230 @@
+#include "tools/vyre/request.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tools/vyre/interrupt.h"
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+void append(std::vector<Diagnostic>& all, std::span<const Diagnostic> more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// "`a`, `b`", of a reasonable length.
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string out;
+  for (std::string_view name : names) out += (out.empty() ? "`" : ", `") + std::string(name) + "`";
+  return names.empty() ? "none" : shorten(out, 200);
+}
+
+std::string buffer_names(const Program& program, bool only_outputs) {
+  std::vector<std::string_view> names;
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (only_outputs && buffer.access != BufferAccess::ReadWrite) continue;
+    names.push_back(buffer.name);
+  }
+  return listed(names);
+}
+
+Result<std::size_t> choose_program(const Loaded& loaded, const Invocation& invocation) {
+  std::vector<std::string_view> names;
+  std::size_t last = 0;
+  const std::string_view wanted = invocation.value("--program");
+  for (std::size_t i = 0; i < loaded.module.items.size(); ++i) {
+    const Program* program = std::get_if<Program>(&loaded.module.items[i]);
+    if (program == nullptr) continue;
+    if (program->name == wanted) return i;
+    names.push_back(program->name);
+    last = i;
+  }
+  const std::string& file = loaded.source.file;
+  if (names.empty()) return diagnose<message::no_programs>(file);
+  if (invocation.has("--program")) {
+    return diagnose<message::unknown_program>(file, shorten(wanted), listed(names));
+  }
+  if (names.size() > 1) {
+    return diagnose<message::missing_program>(file, names.size(), listed(names));
+  }
+  return last;
+}
+
+Result<Grid> read_grid(const Invocation& invocation) {
+  if (!invocation.has("--grid")) return diagnose<message::missing_grid>(invocation.verb.name);
+  const std::string_view text = invocation.value("--grid");
+  const std::optional<Grid> grid = read_ids(text, 1);
+  if (!grid) return diagnose<message::bad_grid>(shorten(text));
+  return *grid;
+}
+
+// Fills in the contents from the values of --in.
+std::vector<Diagnostic> read_contents(const Invocation& invocation, const Console& console,
+                                      Request& request) {
+  const Program& program = request.program();
+  std::vector<Diagnostic> wrong;
+  std::vector<bool> given(program.buffers.size());
+  std::uint64_t budget = memory_budget();
+  request.contents.resize(program.buffers.size());
+  for (std::string_view text : invocation.values("--in")) {
+    const auto [name, data] = split_assignment(text);
+    const auto buffer = std::ranges::find(program.buffers, name, &BufferDecl::name);
+    if (buffer == program.buffers.end()) {
+      wrong.push_back(diagnose<message::unknown_input>(program.name, shorten(name),
+                                                       buffer_names(program, false)));
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(buffer - program.buffers.begin());
+    if (!data) {
+      wrong.push_back(diagnose<message::bad_contents>(name));
+    } else if (buffer->access == BufferAccess::Workgroup) {
+      wrong.push_back(diagnose<message::workgroup_contents>(name));
+    } else if (given[index]) {
+      wrong.push_back(diagnose<message::repeated_buffer>("--in", name));
+    } else {
+      Result<Bytes> bytes = read_data(*buffer, *data, budget, console);
+      append(wrong, bytes.diagnostics());
+      if (bytes.ok()) request.contents[index] = std::move(*bytes);
+    }
+    given[index] = true;
+  }
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const BufferDecl& buffer = program.buffers[i];
+    if (given[i] || buffer.access == BufferAccess::Workgroup) continue;
+    const std::string_view form = buffer.access == BufferAccess::ReadWrite ? "zeros:" : "iota:";
+    wrong.push_back(diagnose<message::missing_contents>(
+        buffer.name, std::string(form) + std::to_string(buffer.count != 0 ? buffer.count : 64)));
+  }
+  return wrong;
+}
+
+Result<RunOptions> read_options(const Invocation& invocation) {
+  RunOptions options;
+  options.stop = &interrupted();
+  std::vector<Diagnostic> wrong;
+  const auto number = [&](std::string_view name, std::uint64_t most, auto& into) {
+    if (!invocation.has(name)) return;
+    const Result<std::uint64_t> value = read_count(name, invocation.value(name), 1, most);
+    append(wrong, value.diagnostics());
+    if (value.ok()) into = static_cast<std::remove_reference_t<decltype(into)>>(*value);
+  };
+  number("--max-steps", std::numeric_limits<std::uint64_t>::max(), options.max_steps);
+  number("--threads", 1024, options.threads);
+  if (invocation.has("--schedule")) {
+    const std::string_view name = invocation.value("--schedule");
+    const std::optional<Schedule> schedule = find_schedule(name);
+    if (schedule)
+      options.schedule = *schedule;
+    else
+      wrong.push_back(diagnose<message::unknown_schedule>(shorten(name)));
+  }
+  if (!wrong.empty()) return wrong;
+  return options;
+}
+
+// Standard input can be the file or the contents of one buffer.
+bool names_stdin_twice(const Invocation& invocation) {
+  std::ptrdiff_t times = std::ranges::count(invocation.operands, "-");
+  for (std::string_view text : invocation.values("--in")) {
+    if (split_assignment(text).value == "@-") ++times;
+  }
+  return times > 1;
+}
+
+}  // namespace
+
+Assignment split_assignment(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == text.npos) return {text, {}};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::vector<HostBuffer> Request::host_buffers() const {
+  std::vector<HostBuffer> buffers;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const BufferDecl& buffer = program().buffers[i];
+    if (buffer.access != BufferAccess::Workgroup) buffers.emplace_back(buffer.name, contents[i]);
+  }
+  return buffers;
+}
+
+Result<Request> read_request(const Invocation& invocation, const Console& console) {
+  Request request;
+  std::vector<Diagnostic> wrong;
+  const Result<Grid> grid = read_grid(invocation);
+  append(wrong, grid.diagnostics());
+  Result<RunOptions> options = read_options(invocation);
+  append(wrong, options.diagnostics());
+  if (names_stdin_twice(invocation)) wrong.push_back(diagnose<message::stdin_twice>());
+  if (!wrong.empty()) return wrong;
+  request.grid = *grid;
+  request.options = std::move(*options);
+
+  Result<Source> source = read_input(invocation.operands[0], console);
+  if (!source.ok()) return source.diagnostics();
+  Result<Loaded> loaded = load(std::move(*source));
+  if (!loaded.ok()) return loaded.diagnostics();
+  request.loaded = std::move(*loaded);
+  const Result<std::size_t> item = choose_program(request.loaded, invocation);
+  if (!item.ok()) return item.diagnostics();
+  request.item = *item;
+  if (Result<bool> added = request.registry.add(request.loaded.module); !added.ok()) {
+    return added.diagnostics();
+  }
+
+  wrong = read_contents(invocation, console, request);
+  if (!wrong.empty()) return wrong;
+  std::vector<BufferSize> sizes;
+  for (const HostBuffer& buffer : request.host_buffers()) {
+    sizes.push_back({buffer.name, buffer.bytes.size()});
+  }
+  wrong = check_launch(request.program(), request.grid, sizes);
+  if (!wrong.empty()) return wrong;
+  return request;
+}
+
+Result<BufferId> find_output(const Program& program, std::string_view name) {
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    const BufferDecl& buffer = program.buffers[i];
+    if (buffer.name == name && buffer.access == BufferAccess::ReadWrite) return BufferId{i};
+  }
+  return diagnose<message::not_an_output>(program.name, shorten(name), buffer_names(program, true));
+}
+
+std::vector<BufferId> outputs_of(const Program& program) {
+  std::vector<BufferId> ids;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    if (program.buffers[i].access == BufferAccess::ReadWrite) ids.emplace_back(i);
+  }
+  std::ranges::sort(ids, {}, [&](BufferId id) { return program.buffers[id.index].binding; });
+  return ids;
+}
+
+Outputs take_outputs(const Program& program, std::vector<Bytes> contents) {
+  Outputs outputs;
+  for (BufferId id : outputs_of(program)) {
+    const BufferDecl& buffer = program.buffers[id.index];
+    outputs.buffers.push_back({buffer.name, buffer.element, std::move(contents[id.index])});
+  }
+  return outputs;
+}
+
+Result<Script> script_of(const Request& request) {
+  const Result<std::unique_ptr<Device>> device = open_device(*find_backend("interp"));
+  if (!device.ok()) return device.diagnostics();
+  // A pipeline is made only where the program keeps within the device's limits.
+  const Result<Pipeline> pipeline =
+      make_pipeline(**device, request.program(), {&request.registry, {}});
+  if (!pipeline.ok()) return pipeline.diagnostics();
+  const Result<Linked> linked = link(request.program(), request.registry);
+  if (!linked.ok()) return linked.diagnostics();
+  return make_script(*linked);
+}
+
+std::vector<Memory> memory_of(std::vector<Bytes>& contents) {
+  return {contents.begin(), contents.end()};
+}
+
+}  // namespace vyre

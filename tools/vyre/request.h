@@ -1,0 +1,47 @@
+// What a run is asked for: the program, the grid, the contents of its buffers and how to run it,
+// from the arguments that `vyre run` and `vyre race` share.
+#pragma once
+
+#include "tools/vyre/data.h"
+#include "vyre/compile.h"
+
+namespace vyre {
+
+struct Request {
+  Loaded loaded;
+  Registry registry;     // the library and the ops of the file
+  std::size_t item = 0;  // the program, among the module's items
+  Grid grid;
+  std::vector<Bytes> contents;  // per buffer of the program; nothing for workgroup memory
+  RunOptions options;
+
+  const Program& program() const { return std::get<Program>(loaded.module.items[item]); }
+  std::vector<HostBuffer> host_buffers() const;
+};
+
+// All that is wrong with the arguments, or a launch that has been checked.
+Result<Request> read_request(const Invocation& invocation, const Console& console);
+
+// NAME and what follows the first `=`, if there is one.
+struct Assignment {
+  std::string_view name;
+  std::optional<std::string_view> value;
+};
+Assignment split_assignment(std::string_view text);
+
+// The read_write buffer of that name, or why there is none.
+Result<BufferId> find_output(const Program& program, std::string_view name);
+
+// The read_write buffers in the order of their bindings.
+std::vector<BufferId> outputs_of(const Program& program);
+
+// The contents of a program's read_write buffers, after a run on this memory.
+Outputs take_outputs(const Program& program, std::vector<Bytes> contents);
+
+// The program as the interpreter runs it, when it can.
+Result<Script> script_of(const Request& request);
+
+// As the interpreter takes buffers; `contents` stay where they are.
+std::vector<Memory> memory_of(std::vector<Bytes>& contents);
+
+}  // namespace vyre

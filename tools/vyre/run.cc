@@ -1,0 +1,315 @@
+// `vyre run`: runs a program and shows what it leaves behind.
+#include <algorithm>
+
+#include "tools/vyre/image.h"
+#include "tools/vyre/interrupt.h"
+#include "tools/vyre/progress.h"
+#include "tools/vyre/request.h"
+#include "tools/vyre/trace.h"
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+// --- What is asked for --------------------------------------------------------------------------
+
+struct Outlet {
+  BufferId buffer;
+  std::string_view path;  // empty: printed
+};
+
+struct Plan {
+  std::vector<Outlet> outlets;
+  std::vector<ImageRequest> images;
+  std::vector<const Backend*> backends;
+  std::optional<TraceRequest> trace;
+  std::uint64_t repeat = 1;
+  bool all = false;         // backends
+  bool raw_stdout = false;  // the bytes of a buffer go to standard output
+};
+
+Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation) {
+  const std::string_view wanted = invocation.value("--backend");
+  const bool ordered =
+      invocation.has("--schedule") || invocation.has("--max-steps") || invocation.has("--trace");
+  std::vector<const Backend*> chosen;
+  if (wanted == "all") {
+    for (const Backend& backend : all_backends()) {
+      if (backend.open().device == nullptr || (ordered && !backend.takes_orders)) continue;
+      chosen.push_back(&backend);
+    }
+  } else if (invocation.has("--backend")) {
+    const Backend* backend = find_backend(wanted);
+    if (backend == nullptr) {
+      std::string names;
+      for (const Backend& known : all_backends()) {
+        names += (names.empty() ? "" : ", ") + std::string(known.name);
+      }
+      return diagnose<message::unknown_backend>(shorten(wanted), names);
+    }
+    chosen.push_back(backend);
+  } else {
+    const bool fits = !ordered || default_backend().takes_orders;
+    chosen.push_back(fits ? &default_backend() : find_backend("interp"));
+  }
+  if (invocation.has("--device")) {
+    const Result<std::uint64_t> device =
+        read_count("--device", invocation.value("--device"), 0, 0xffffffff);
+    if (!device.ok()) return device.diagnostics();
+    constexpr std::uint64_t kDevices = 1;  // that a backend opens today
+    if (*device >= kDevices) {
+      return diagnose<message::unknown_device>(chosen[0]->name, *device, kDevices);
+    }
+  }
+  return chosen;
+}
+
+Result<Plan> read_plan(const Invocation& invocation, const Console& console,
+                       const Request& request) {
+  Plan plan;
+  std::vector<Diagnostic> wrong;
+  const auto keep = [&](auto result, auto use) {
+    wrong.insert(wrong.end(), result.diagnostics().begin(), result.diagnostics().end());
+    if (result.ok()) use(std::move(*result));
+  };
+  for (std::string_view text : invocation.values("--out")) {
+    const auto [name, path] = split_assignment(text);
+    keep(find_output(request.program(), name), [&](BufferId id) {
+      if (std::ranges::find(plan.outlets, id, &Outlet::buffer) != plan.outlets.end()) {
+        wrong.push_back(diagnose<message::repeated_buffer>("--out", name));
+      }
+      plan.outlets.push_back({id, path.value_or("")});
+      if (path == "-") plan.raw_stdout = true;
+    });
+  }
+  for (std::string_view text : invocation.values("--image")) {
+    keep(read_image_request(text), [&](const ImageRequest& image) {
+      keep(find_output(request.program(), image.name),
+           [&](BufferId) { plan.images.push_back(image); });
+    });
+  }
+  plan.all = invocation.value("--backend") == "all";
+  keep(choose_backends(invocation), [&](auto backends) { plan.backends = std::move(backends); });
+  if (invocation.has("--repeat")) {
+    keep(read_count("--repeat", invocation.value("--repeat"), 1, 1'000'000),
+         [&](std::uint64_t repeat) { plan.repeat = repeat; });
+  }
+  if (invocation.has("--trace")) {
+    keep(read_trace_request(invocation, request), [&](TraceRequest trace) { plan.trace = trace; });
+    for (std::string_view other : {"--repeat", "--threads"}) {
+      if (invocation.has(other)) wrong.push_back(diagnose<message::conflict>("--trace", other));
+    }
+  }
+  const bool draws = std::ranges::any_of(
+      plan.images, [](const ImageRequest& image) { return image.path.empty(); });
+  if (draws && invocation.json()) {
+    wrong.push_back(diagnose<message::stdout_twice>("a drawing", "JSON"));
+  }
+  if (plan.raw_stdout) {
+    const auto is_stdout = [](const Outlet& outlet) { return outlet.path == "-"; };
+    if (invocation.json()) {
+      wrong.push_back(diagnose<message::stdout_twice>("the bytes of a buffer", "JSON"));
+    } else if (std::ranges::count_if(plan.outlets, is_stdout) > 1) {
+      wrong.push_back(diagnose<message::stdout_twice>("the bytes of a buffer", "those of another"));
+    } else if (console.out_is_terminal) {
+      wrong.push_back(diagnose<message::bytes_to_terminal>());
+    }
+  }
+  if (!wrong.empty()) return wrong;
+  return plan;
+}
+
+// --- Running ------------------------------------------------------------------------------------
+
+struct Ran {
+  const Backend* backend = nullptr;
+  Outputs outputs;
+  std::string digest;
+  std::vector<double> seconds;  // of each run
+  std::string trace_text;
+  std::string trace_json;
+};
+
+Result<Ran> run_on(const Backend& backend, const Plan& plan, const Request& request) {
+  Ran ran{&backend, {}, {}, {}, {}, {}};
+  const Result<std::unique_ptr<Device>> device = open_device(backend);
+  if (!device.ok()) return device.diagnostics();
+  if (plan.trace && !backend.takes_orders) {
+    return diagnose<message::unsupported_option>(backend.name, "follow an invocation");
+  }
+  if (plan.trace) {
+    Result<Traced> traced = run_traced(*plan.trace, request);
+    if (!traced.ok()) return traced.diagnostics();
+    ran.outputs = std::move(traced->outputs);
+    ran.trace_text = std::move(traced->text);
+    ran.trace_json = std::move(traced->json);
+  }
+  const std::vector<HostBuffer> buffers = request.host_buffers();
+  const DispatchOptions options{device->get(), &request.registry, request.options};
+  for (std::uint64_t i = 0; i < plan.repeat && !plan.trace; ++i) {
+    Result<Outputs> outputs = dispatch(request.program(), request.grid, buffers, options);
+    if (!outputs.ok()) return outputs.diagnostics();
+    ran.seconds.push_back(outputs->seconds);
+    if (i == 0) {
+      ran.outputs = std::move(*outputs);
+    } else if (std::string differs = difference(ran.outputs, *outputs); !differs.empty()) {
+      return diagnose<message::disagreement>("run 1", "run " + std::to_string(i + 1), differs);
+    }
+  }
+  ran.digest = digest_of(ran.outputs);
+  return ran;
+}
+
+// --- Showing ------------------------------------------------------------------------------------
+
+bool is_drawn(const Plan& plan, std::string_view name) {
+  return std::ranges::find(plan.images, name, &ImageRequest::name) != plan.images.end();
+}
+
+const OutputBuffer& output_of(const Ran& ran, std::string_view name) {
+  return *std::ranges::find(ran.outputs.buffers, name, &OutputBuffer::name);
+}
+
+const std::string& name_of(const Request& request, BufferId id) {
+  return request.program().buffers[id.index].name;
+}
+
+std::string result_json(const Ran& ran, const Plan& plan, const Request& request) {
+  std::string out = "{\"program\":" + json_quote(request.program().name) +
+                    ",\"backend\":" + json_quote(ran.backend->name) + ",\"grid\":[";
+  for (std::size_t i = 0; i < 3; ++i) out += (i > 0 ? "," : "") + std::to_string(request.grid[i]);
+  out += "],\"buffers\":{";
+  bool first = true;
+  for (const OutputBuffer& buffer : ran.outputs.buffers) {
+    const bool named = std::ranges::any_of(plan.outlets, [&](const Outlet& outlet) {
+      return name_of(request, outlet.buffer) == buffer.name;
+    });
+    if (!plan.outlets.empty() && !named) continue;
+    out += (first ? "" : ",") + json_quote(buffer.name) + ":" + buffer_json(buffer);
+    first = false;
+  }
+  return out + "},\"digest\":\"" + ran.digest + "\"" + ran.trace_json + "}";
+}
+
+// Files come first: what cannot be written should not look as if it had been.
+std::vector<Diagnostic> write_files(const Ran& ran, const Plan& plan, const Request& request) {
+  std::vector<Diagnostic> wrong;
+  const auto write = [&](std::string_view path, std::string_view bytes) {
+    const Result<bool> written = write_file(path, bytes);
+    wrong.insert(wrong.end(), written.diagnostics().begin(), written.diagnostics().end());
+  };
+  std::vector<std::pair<std::string_view, std::string>> pictures;
+  for (const ImageRequest& image : plan.images) {
+    const Result<Picture> picture = make_picture(image, output_of(ran, image.name));
+    wrong.insert(wrong.end(), picture.diagnostics().begin(), picture.diagnostics().end());
+    if (picture.ok() && !image.path.empty()) pictures.emplace_back(image.path, png_of(*picture));
+  }
+  if (!wrong.empty()) return wrong;
+  for (const auto& [path, png] : pictures) write(path, png);
+  for (const Outlet& outlet : plan.outlets) {
+    if (outlet.path.empty() || outlet.path == "-") continue;
+    const Bytes& bytes = output_of(ran, name_of(request, outlet.buffer)).bytes;
+    write(outlet.path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  return wrong;
+}
+
+void print_outputs(const Ran& ran, const Plan& plan, const Request& request,
+                   const Console& console) {
+  for (const ImageRequest& image : plan.images) {
+    if (!image.path.empty()) continue;
+    const Result<Picture> picture = make_picture(image, output_of(ran, image.name));
+    console.print(draw(*picture, columns_of(console), colour_of(console)));
+  }
+  for (const OutputBuffer& buffer : ran.outputs.buffers) {
+    if (plan.outlets.empty() && !is_drawn(plan, buffer.name)) console.print(buffer_text(buffer));
+  }
+  for (const Outlet& outlet : plan.outlets) {
+    if (outlet.path.empty()) {
+      console.print(buffer_text(output_of(ran, name_of(request, outlet.buffer))));
+    }
+  }
+}
+
+std::string times_text(const Ran& ran) {
+  std::vector<double> seconds = ran.seconds;
+  std::ranges::sort(seconds);
+  const auto milliseconds = [](double s) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3f ms", s * 1000);
+    return std::string(text);
+  };
+  return std::string(ran.backend->name) + ": " + std::to_string(seconds.size()) +
+         " runs gave the same bytes; fastest " + milliseconds(seconds.front()) + ", median " +
+         milliseconds(seconds[seconds.size() / 2]) + "\n";
+}
+
+}  // namespace
+
+int run_run(const Invocation& invocation, const Console& console) {
+  const bool json = invocation.json();
+  Result<Request> request = read_request(invocation, console);
+  if (!request.ok()) return report(request.diagnostics(), json, console);
+  const Result<Plan> plan = read_plan(invocation, console, *request);
+  if (!plan.ok()) return report(plan.diagnostics(), json, console);
+
+  const Interruptible interruptible;
+  std::vector<Ran> results;
+  for (const Backend* backend : plan->backends) {
+    Result<Ran> ran = [&] {
+      Progress progress(console);
+      request->options.progress = progress.sink();
+      return run_on(*backend, *plan, *request);
+    }();
+    if (!ran.ok()) return report(ran.diagnostics(), json, console);
+    results.push_back(std::move(*ran));
+  }
+  std::string differs;
+  const Backend* odd = nullptr;
+  for (const Ran& ran : results) {
+    if (odd == nullptr) differs = difference(results[0].outputs, ran.outputs);
+    if (odd == nullptr && !differs.empty()) odd = ran.backend;
+  }
+  const auto disagreement = [&] {
+    return diagnose<message::disagreement>(results[0].backend->name, odd->name, differs);
+  };
+  if (odd == nullptr) {
+    const std::vector<Diagnostic> wrong = write_files(results[0], *plan, *request);
+    if (!wrong.empty()) return report(wrong, json, console);
+  }
+
+  for (const Ran& ran : results) {
+    if (invocation.has("--repeat")) console.print_error(times_text(ran));
+  }
+  if (json) {
+    std::string list;
+    for (const Ran& ran : results) {
+      list += (list.empty() ? "" : ",") + result_json(ran, *plan, *request);
+    }
+    const std::string_view agree = odd == nullptr ? "true" : "false";
+    console.print(plan->all ? "{\"agree\":" + std::string(agree) + ",\"results\":[" + list + "]}\n"
+                            : list + "\n");
+    return odd == nullptr ? kFine : exit_status({{disagreement()}});
+  }
+  // What people read goes out of the way of bytes.
+  Console readable = console;
+  if (plan->raw_stdout) {
+    readable.out = console.err;
+    readable.out_is_terminal = console.err_is_terminal;
+  }
+  if (plan->trace) readable.print(results[0].trace_text + "\n");
+  print_outputs(results[0], *plan, *request, readable);
+  for (const Ran& ran : results) {
+    if (plan->all) readable.print(std::string(ran.backend->name) + " " + ran.digest + "\n");
+  }
+  if (odd != nullptr) return report({{disagreement()}}, json, console);
+  readable.print("digest " + results[0].digest + "\n");
+  for (const Outlet& outlet : plan->outlets) {
+    if (outlet.path != "-") continue;
+    const Bytes& bytes = output_of(results[0], name_of(*request, outlet.buffer)).bytes;
+    console.print({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  return kFine;
+}
+
+}  // namespace vyre

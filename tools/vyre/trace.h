@@ -1,0 +1,23 @@
+// Following invocations of a run, for `vyre run --trace`.
+#pragma once
+
+#include "tools/vyre/request.h"
+
+namespace vyre {
+
+// X,Y,Z or X,Y,Z..X,Y,Z
+struct TraceRequest {
+  std::array<std::uint32_t, 3> first{};
+  std::optional<std::array<std::uint32_t, 3>> second;
+  bool all = false;  // also of a very long trace
+};
+Result<TraceRequest> read_trace_request(const Invocation& invocation, const Request& request);
+
+struct Traced {
+  Outputs outputs;
+  std::string text;  // what happened
+  std::string json;  // the same, as members of an object: "trace":[…]
+};
+Result<Traced> run_traced(const TraceRequest& what, const Request& request);
+
+}  // namespace vyre
