@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR: installs what was built there under a prefix of its own, builds the project in
-# consumer/ against it with the same compiler, and compares what that prints with expected.txt.
+# consumer/ against it with the same compiler, and compares what its programs, one in C++ and one in
+# C, print with expected.txt and with what the program in that file computes.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -14,6 +15,7 @@ cmake -G Ninja -S consumer -B "$scratch/build" -DCMAKE_CXX_COMPILER="$compiler" 
 cmake --build "$scratch/build"
 "$scratch/build/consumer" >"$scratch/printed.txt"
 diff expected.txt "$scratch/printed.txt"
+"$scratch/build/consumer_c" <expected.txt | diff <(printf '%s\n' 42 43 40 41) -
 
 # The installed command runs too.
 "$scratch/prefix/bin/vyre" fmt "$scratch/printed.txt" | diff expected.txt -

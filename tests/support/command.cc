@@ -37,13 +37,15 @@ class Collector {
 
 }  // namespace
 
-CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input) {
+CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input,
+                       bool terminal) {
   std::string text(input);
   // fmemopen() does not take empty buffers.
   std::FILE* in =
       text.empty() ? std::fopen("/dev/null", "rb") : fmemopen(text.data(), text.size(), "rb");
   const Collector out, err;
-  const int status = run_command(arguments, {in, out.file(), err.file()});
+  const int status =
+      run_command(arguments, {in, out.file(), err.file(), terminal, terminal, terminal});
   std::fclose(in);
   return {status, out.text(), err.text()};
 }

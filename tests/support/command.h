@@ -14,8 +14,10 @@ struct CommandResult {
   std::string err;
 };
 
-// The arguments are those behind `vyre`; `input` is what it finds on standard input.
-CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input = {});
+// The arguments are those behind `vyre`; `input` is what it finds on standard input. With
+// `terminal` it believes that its output goes to one.
+CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input = {},
+                       bool terminal = false);
 
 // Where the source tree is: VYRE_ROOT in the environment, or where it was when this was built.
 std::string source_root();

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/command.h"
-#include "tests/support/generator.h"
 #include "tools/vyre/command.h"
+#include "vyre/base/random.h"
 #include "vyre/base/text.h"
 #include "vyre/ir/intern.h"
 #include "vyre/vyre.h"

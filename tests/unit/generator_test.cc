@@ -1,0 +1,262 @@
+// Generated programs are valid, canonical and the same on every machine; together they have
+// everything that programs can have.
+#include "vyre/conform/generator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "vyre/conform/coverage.h"
+#include "vyre/ir/intern.h"
+#include "vyre/vyre.h"
+
+namespace vyre {
+namespace {
+
+std::string messages(const std::vector<Diagnostic>& diagnostics) {
+  std::string all;
+  for (const Diagnostic& diagnostic : diagnostics) all += render(diagnostic);
+  return all;
+}
+
+void expect_valid(const Module& module, std::uint64_t seed) {
+  const std::vector<Diagnostic> diagnostics = validate(module);
+  ASSERT_TRUE(diagnostics.empty()) << "seed " << seed << "\n"
+                                   << messages(diagnostics) << print(module);
+  for (const Item& item : module.items) {
+    const Op* op = std::get_if<Op>(&item);
+    const std::size_t parameters = op != nullptr ? op->signature.inputs.size() : 0;
+    const Body& body = body_of(item);
+    ASSERT_EQ(canonical(body, static_cast<std::uint32_t>(parameters)), body) << "seed " << seed;
+  }
+}
+
+TEST(Generator, IsTheSameEverywhere) {
+  // These change with the generator, the operation tables and the library, and with nothing else.
+  EXPECT_EQ(digest(generate(1)), "a0dd6eaff217ca821cfc2c0d09af8163");
+  std::uint64_t sum = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    for (char c : to_text(generate_case(seed))) sum = sum * 31 + static_cast<unsigned char>(c);
+  }
+  EXPECT_EQ(sum, 14638197872166668429u);
+
+  EXPECT_EQ(generate(2), generate(2));
+  EXPECT_NE(generate(2), generate(3));
+  EXPECT_EQ(generate_case(2), generate_case(2));
+  EXPECT_NE(generate_case(2), generate_case(3));
+}
+
+TEST(Generator, MakesModulesOfAnySize) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    GeneratorOptions options;
+    options.race_free = seed % 2 == 0;
+    if (seed % 8 == 1) options.statements = 120;
+    if (seed % 8 == 2) options.depth = 8;
+    if (seed % 8 == 3) options.programs = 3;
+    if (seed % 8 == 4) options.buffers = 20;
+    if (seed % 8 == 5) options.ops = 0;
+    if (seed % 8 == 6) options.invocations = 1;
+    const Module module = generate(seed, options);
+    EXPECT_EQ(module.items.size(), options.ops + options.programs);
+    expect_valid(module, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What a case is: a program behind its ops, with contents that the buffers accept.
+TEST(Generator, CasesCanBeRun) {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const Case c = generate_case(seed);
+    const Program& program = c.program();
+    ASSERT_EQ(c.contents.size(), program.buffers.size());
+    for (std::size_t i = 0; i < c.contents.size(); ++i) {
+      const BufferDecl& buffer = program.buffers[i];
+      if (buffer.access == BufferAccess::Workgroup) {
+        EXPECT_TRUE(c.contents[i].empty());
+        EXPECT_EQ(length_of(c, i), buffer.count);
+        continue;
+      }
+      EXPECT_GE(length_of(c, i), buffer.count) << "seed " << seed;
+      if (buffer.element == DataType::Bytes) continue;
+      EXPECT_EQ(c.contents[i].size() % stride(buffer.element), 0u) << "seed " << seed;
+    }
+    std::uint64_t invocations = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      invocations *= std::uint64_t{c.grid[axis]} * program.workgroup_size[axis];
+    }
+    EXPECT_LE(invocations, GeneratorOptions{}.invocations) << "seed " << seed;
+    for (std::size_t i = 0; i + 1 < c.module.items.size(); ++i) {
+      EXPECT_TRUE(std::holds_alternative<Op>(c.module.items[i]));
+    }
+  }
+}
+
+// What the generator is there for.
+TEST(Generator, TenThousandProgramsHaveEverything) {
+  Coverage coverage;
+  for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
+    const Case c = generate_case(seed);
+    expect_valid(c.module, seed);
+    if (HasFatalFailure()) return;
+    const std::string text = print(c.module);
+    const Result<Module> parsed = parse(text);
+    ASSERT_TRUE(parsed.ok()) << "seed " << seed << "\n" << messages(parsed.diagnostics()) << text;
+    ASSERT_EQ(*parsed, c.module) << "seed " << seed << "\n" << text;
+    coverage.add(c);
+  }
+  EXPECT_EQ(coverage.missing(), std::vector<std::string>());
+}
+
+// --- Coverage ------------------------------------------------------------------------------------
+
+std::set<std::string> as_set(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+// What a program has, in words.
+std::set<std::string> features(std::string_view text, std::array<std::uint32_t, 3> grid = {1, 1, 1},
+                               std::vector<std::vector<std::byte>> contents = {}) {
+  const Result<Module> module = parse(text);
+  EXPECT_TRUE(module.ok()) << messages(module.diagnostics());
+  if (!module.ok()) return {};
+  EXPECT_TRUE(validate(*module).empty()) << text;
+  Case c{*module, grid, std::move(contents)};
+  c.contents.resize(c.program().buffers.size());
+  Coverage coverage;
+  const std::vector<std::string> all = coverage.missing();
+  coverage.add(c);
+  const std::set<std::string> missing = as_set(coverage.missing());
+  std::set<std::string> found;
+  for (const std::string& name : all) {
+    if (!missing.contains(name)) found.insert(name);
+  }
+  return found;
+}
+
+using Names = std::set<std::string>;
+
+TEST(Coverage, KnowsEveryRow) {
+  const std::vector<std::string> all = Coverage().missing();
+  const Names names = as_set(all);
+  EXPECT_EQ(names.size(), all.size()) << "each is listed once";
+  std::size_t rows = 0, casts = 0;
+  for (const TypeInfo& type : all_types()) {
+    for (const OperationInfo& row : all_operations()) {
+      if (is_form(row.op) || !contains(row.types, type.type)) continue;
+      EXPECT_TRUE(names.contains(std::string(row.name) + " of " + std::string(type.text)));
+      ++rows;
+    }
+    for (const TypeInfo& target : all_types()) {
+      if (type.type == DataType::Bytes || !cast_exists(type.type, target.type)) continue;
+      EXPECT_TRUE(names.contains(std::string(type.text) + " to " + std::string(target.text)));
+      ++casts;
+    }
+  }
+  EXPECT_GT(rows, 150u);
+  EXPECT_EQ(casts, 47u);
+  for (const AtomicInfo& row : all_atomics()) {
+    EXPECT_TRUE(names.contains(std::string(row.text) + " on i32, result wanted"));
+  }
+}
+
+TEST(Coverage, FindsExpressions) {
+  EXPECT_EQ(
+      features("program p workgroup(1) {\n"
+               "  let a = u64(vec2u32(1, 2).y) + 3u64\n"
+               "}\n"),
+      (Names{"statement 0", "Literal giving u32", "Literal giving u64", "Vec2", "lane 1 of vec2u32",
+             "Cast giving u64", "u32 to u64", "Add of u64", "workgroup: single", "grid: single"}));
+  const Names calls = features(
+      "op x.f(a: bool) -> i32 {\n"
+      "  if a { return 1i32 }\n"
+      "  return -1i32\n"
+      "}\n"
+      "program p workgroup(6, 3) {\n"
+      "  let a = select(bool(workgroup_id.z), x.f(true), 2i32)\n"
+      "  let b = primitive.bitwise.xor(1, 2)\n"
+      "}\n",
+      {2, 0, 1});
+  for (const char* name :
+       {"Call giving i32", "call of an op with an early return", "call of primitive.bitwise.xor",
+        "Local giving bool", "select by bool", "WorkgroupId.z", "return of a value in then",
+        "return of a value in the body", "workgroup: area", "workgroup: odd", "workgroup: other",
+        "grid: empty"}) {
+    EXPECT_TRUE(calls.contains(name)) << name;
+  }
+  for (const char* name : {"call of primitive.bitwise.or", "Call giving bool", "workgroup: box",
+                           "grid: line", "WorkgroupId.x", "return in then"}) {
+    EXPECT_FALSE(calls.contains(name)) << name;
+  }
+}
+
+TEST(Coverage, TellsIndicesApart) {
+  const auto index_features = [](const std::string& index, std::size_t words) {
+    Names found;
+    for (const std::string& name : features("program p workgroup(4) {\n"
+                                            "  read_write out: u32[]\n"
+                                            "  out[" +
+                                                index +
+                                                "] = 0\n"
+                                                "}\n",
+                                            {2, 1, 1}, {std::vector<std::byte>(words * 4)})) {
+      if (name.starts_with("store ") && !name.starts_with("store of")) found.insert(name);
+    }
+    return found;
+  };
+  const Names inside{"store inside: read_write"};
+  const Names past{"store just past the end: read_write"};
+  const Names wrapping{"store wrapping: read_write"};
+  const Names empty{"store in an empty buffer: read_write"};
+  EXPECT_EQ(index_features("7", 8), inside);
+  EXPECT_EQ(index_features("invocation_id.x", 8), inside);
+  EXPECT_EQ(index_features("invocation_id.x", 7), Names{});
+  EXPECT_EQ(index_features("workgroup_id.x * 4 + local_id.x", 8), inside);
+  EXPECT_EQ(index_features("workgroup_id.x * 4 + local_id.x", 7), Names{});
+  EXPECT_EQ(index_features("out[0] % 5", 5), inside);
+  EXPECT_EQ(index_features("out[0] & 7", 7), Names{});
+  EXPECT_EQ(index_features("min(out[0], 3)", 4), inside);
+  EXPECT_EQ(index_features("3 - local_id.x", 4), inside);
+  EXPECT_EQ(index_features("len(out)", 3), past);
+  EXPECT_EQ(index_features("3", 3), past);
+  EXPECT_EQ(index_features("4", 3), Names{});
+  EXPECT_EQ(index_features("0x40000000", 3), wrapping);
+  EXPECT_EQ(index_features("0x3fffffff", 3), Names{});
+  EXPECT_EQ(index_features("out[0] | 0x40000000", 3), wrapping);
+  EXPECT_EQ(index_features("out[0]", 3), Names{});
+  EXPECT_EQ(index_features("0", 0), empty);
+}
+
+TEST(Coverage, FindsPlacesOfStatements) {
+  const Names found = features(
+      "program p workgroup(8) {\n"
+      "  read_write out: u32[]\n"
+      "  workgroup tile: u32[8]\n"
+      "  tile[local_id.x] = 1\n"
+      "  barrier\n"
+      "  barrier\n"
+      "  let a = tile[0]\n"
+      "  for i in 0..2 {\n"
+      "    for j in 0..3 { if local_id.x < j { break } else if i == 1 { { break } } }\n"
+      "    if len(out) == 3 { barrier }\n"
+      "  }\n"
+      "  let old = atomic_min(out[0], 2)\n"
+      "  if a == 0 {} else { return }\n"
+      "}\n");
+  for (const char* name :
+       {"barrier straight", "barrier in a row", "barrier in an if", "barrier in a loop",
+        "barrier between store and load of workgroup memory", "loops nested 1 deep",
+        "loops nested 2 deep", "break in then in a loop", "divergent break", "else if",
+        "break in a block in a loop", "return in else", "atomic_min on u32, result wanted",
+        "load inside: workgroup", "atomic in an empty buffer: read_write", "workgroup: line"}) {
+    EXPECT_TRUE(found.contains(name)) << name;
+  }
+  for (const char* name : {"barrier between store and load of storage", "loops nested 3 deep",
+                           "break in a loop in a loop", "divergent return", "return in then",
+                           "atomic_min on u32", "load inside: read_write"}) {
+    EXPECT_FALSE(found.contains(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace vyre
