@@ -1,4 +1,4 @@
-// Speed and memory of text, wire and validator, each beside a peer in the same process:
+// Speed and memory of text, wire, validator and inliner, each beside a peer in the same process:
 // nlohmann-json parsing a JSON document of the same size, a parser that many people know the feel
 // of.
 //
@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "vyre/passes/inline.h"
 #include "vyre/vyre.h"
 
 namespace {
@@ -29,6 +30,17 @@ namespace {
 using vyre::Module;
 
 // --- Inputs --------------------------------------------------------------------------------------
+
+// Calls of ops of one expression, of several statements, and of ops that call ops.
+std::string calls_source(int calls) {
+  constexpr const char* kOps[] = {"primitive.bitwise.xor(x, i)", "primitive.math.gcd(x, i)",
+                                  "primitive.bitwise.morton2_encode(x, i)",
+                                  "primitive.math.avg_floor(x, i + 1)", "hash.fnv1a(x, i)"};
+  std::string out = "program calls workgroup(64) {\n  read_write out: u32[]\n\n";
+  out += "  let i = invocation_id.x\n  let x = out[i]\n";
+  for (int k = 0; k < calls; ++k) out += std::string("  x = ") + kOps[k % 5] + "\n";
+  return out + "  out[i] = x\n}\n";
+}
 
 // Ordinary code: comments, several programs, all kinds of statements, names of usual length.
 std::string ordinary_source(std::size_t bytes) {
@@ -215,6 +227,11 @@ int main(int argc, char** argv) {
   const std::string wire = *vyre::encode(loaded->module);
   require(wire.size() > 1 << 20, "the wire input is below 1 MB");
 
+  const std::string calls = calls_source(10'000);
+  const vyre::Result<vyre::Loaded> caller = vyre::load({"calls", calls});
+  require(caller.ok(), "the source with calls is not valid");
+  const vyre::Program& calling = std::get<vyre::Program>(caller->module.items[0]);
+
   const auto load_text = [](const std::string& text) {
     return [&text] { require(vyre::load({"", text}).ok(), "load failed"); };
   };
@@ -232,6 +249,11 @@ int main(int argc, char** argv) {
        [&] { require(vyre::encode(loaded->module).ok(), "encode failed"); }},
       {"decode, from wire bytes", wire.size(),
        [&] { require(vyre::decode(wire).ok(), "decode failed"); }},
+      {"resolve + inline, 10000 calls", calls.size(),
+       [&] {
+         const vyre::Result<vyre::Linked> linked = vyre::link(calling);
+         require(linked.ok() && vyre::inline_calls(*linked).ok(), "inline failed");
+       }},
   };
   measure(tasks, runs);
   const double peer = static_cast<double>(json.size()) / median(tasks[0].seconds);

@@ -26,21 +26,35 @@ Result<Loaded> load(Source source, const Registry& registry) {
   return Loaded{std::move(parsed.module), std::move(source), std::move(parsed.positions)};
 }
 
-Result<Linked> link(const Program& program, const Registry& registry) {
-  if (std::vector<Diagnostic> wrong = validate(program, registry); !wrong.empty()) return wrong;
-  // Depth first, so that an op comes behind those it calls. Calls neither recurse nor nest deeply:
-  // that has been validated.
-  Linked linked{program, {}};
+namespace {
+
+// Depth first, so that an op comes behind those it calls. Calls neither recurse nor nest deeply:
+// that has been validated.
+std::vector<Op> ops_called_by(const Body& body, const Registry& registry) {
+  std::vector<Op> ops;
   std::set<std::string_view> seen;
-  const std::function<void(const Body&)> follow = [&](const Body& body) {
-    for (const std::string& id : body.callees) {
+  const std::function<void(const Body&)> follow = [&](const Body& caller) {
+    for (const std::string& id : caller.callees) {
       if (!seen.insert(id).second) continue;
       const Op& op = *registry.find(id);
       follow(op.body);
-      linked.ops.push_back(op);
+      ops.push_back(op);
     }
   };
-  follow(program.body);
+  follow(body);
+  return ops;
+}
+
+}  // namespace
+
+Result<Linked> link(const Program& program, const Registry& registry) {
+  if (std::vector<Diagnostic> wrong = validate(program, registry); !wrong.empty()) return wrong;
+  return Linked{program, ops_called_by(program.body, registry)};
+}
+
+Linked link(const Op& op, const Registry& registry) {
+  Linked linked{{}, ops_called_by(op.body, registry)};
+  linked.ops.push_back(op);
   return linked;
 }
 

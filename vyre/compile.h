@@ -27,4 +27,7 @@ Result<Loaded> load(Source source, const Registry& registry = {});
 // program comes from, if it calls any of them: Registry::add(module).
 Result<Linked> link(const Program& program, const Registry& registry = {});
 
+// A valid op with those that it calls, as the last one, behind a program that does nothing.
+Linked link(const Op& op, const Registry& registry);
+
 }  // namespace vyre

@@ -78,8 +78,8 @@ class Runner {
 
 std::vector<Schedule> schedules() {
   using enum Schedule::Kind;
-  return {{Sequential, 0}, {Reverse, 0}, {RoundRobin, 0},
-          {Random, 1},     {Random, 2},  {Sequential, 0}};
+  return {{Sequential, 0}, {Reverse, 0}, {RoundRobin, 0}, {Random, 1},
+          {Random, 2},     {Mixed, 1},   {Sequential, 0}};
 }
 
 // What is wrong with a case, if anything; and how much work it is.

@@ -188,7 +188,7 @@ TEST(Command, WireErrorsNameProgramAndStatement) {
 }
 
 TEST(Command, OpsAndExplain) {
-  EXPECT_NE(run({"ops"}).out.find("primitive.bitwise.xor"), std::string::npos);
+  EXPECT_NE(run({"ops"}).out.find("primitive.bitwise\n"), std::string::npos);
   EXPECT_NE(run({"ops", "rotl"}).out.find("rotl(a, b)"), std::string::npos);
   EXPECT_NE(run({"ops", "-"}).out.find("a - b"), std::string::npos);
   EXPECT_NE(run({"ops", "atomic_add"}).out.find("gives the value before"), std::string::npos);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "vyre/interp/machine.h"
+#include "vyre/base/text.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -301,24 +302,27 @@ TEST(Dispatch, ABufferHasAtLeastTheDeclaredElements) {
   const Program program = program_of(kCopy);
   EXPECT_EQ(
       reports(dispatch(program, 1, {{"from", one}, {"to", two}})),
-      (Reports{{"D002", "buffer `from` has 4 bytes; 2 of u32 take 8", "pass at least 8 bytes"}}));
+      (Reports{{"D002", "buffer `from` has 1 element; it is declared with 2 elements",
+                "pass at least 2 elements, which are 8 bytes"}}));
   EXPECT_EQ(
       reports(dispatch(program, 1, {{"from", two}, {"to", none}})),
-      (Reports{{"D002", "buffer `to` has 0 bytes; 2 of u32 take 8", "pass at least 8 bytes"}}));
+      (Reports{{"D002", "buffer `to` has 0 elements; it is declared with 2 elements",
+                "pass at least 2 elements, which are 8 bytes"}}));
   // Bytes count in words, padding included.
   const Program bytes = program_of("program p workgroup(1) {\nread a: bytes[2]\n}\n");
   EXPECT_EQ(
       reports(dispatch(bytes, 1, {{"a", std::string("1234")}})),
-      (Reports{{"D002", "buffer `a` has 4 bytes; 2 of bytes take 8", "pass at least 8 bytes"}}));
+      (Reports{{"D002", "buffer `a` has 1 word; it is declared with 2 words",
+                "pass at least 2 words, which are 8 bytes"}}));
   EXPECT_TRUE(dispatch(bytes, 1, {{"a", std::string("12345")}}).ok());
   // The largest count there is.
   const Program huge = program_of("program p workgroup(1) {\nread a: vec4u32[0xffffffff]\n}\n");
   const BufferSize sizes[] = {{"a", std::uint64_t{0xffffffff} * 16 - 16}};
   EXPECT_EQ(reports(check_launch(huge, 1, sizes)),
             (Reports{{"D002",
-                      "buffer `a` has 68719476704 bytes; 4294967295 of vec4u32 take "
-                      "68719476720",
-                      "pass at least 68719476720 bytes"}}));
+                      "buffer `a` has 4294967294 elements; it is declared with 4294967295 "
+                      "elements",
+                      "pass at least 4294967295 elements, which are 68719476720 bytes"}}));
 }
 
 TEST(Dispatch, ABufferIsAWholeNumberOfElements) {
@@ -333,10 +337,9 @@ TEST(Dispatch, ABufferIsAWholeNumberOfElements) {
       Reports expected;
       if (bytes % size != 0) {
         expected = {{"D003",
-                     "buffer `a` has " + std::to_string(bytes) +
-                         " bytes, which is no multiple of the " + std::to_string(size) +
-                         " bytes of a " + type,
-                     "pass whole elements"}};
+                     "buffer `a` has " + plural(bytes, "byte") + ", no multiple of the " +
+                         std::to_string(size) + " that one element of type " + type + " takes",
+                     "pass whole elements, all lanes of a vector"}};
       }
       const std::string data(bytes, 'x');
       EXPECT_EQ(reports(dispatch(program, 1, {{"a", data}})), expected);
@@ -720,11 +723,12 @@ TEST(Dispatch, DeviceBuffersAreCheckedBeforeTheFirstLaunch) {
   };
   EXPECT_EQ(
       check(1, {{"from", &two}, {"to", &one}}),
-      (Reports{{"D002", "buffer `to` has 4 bytes; 2 of u32 take 8", "pass at least 8 bytes"}}));
+      (Reports{{"D002", "buffer `to` has 1 element; it is declared with 2 elements",
+                "pass at least 2 elements, which are 8 bytes"}}));
   EXPECT_EQ(
       check(1, {{"from", &ragged}, {"to", &also}}),
-      (Reports{{"D003", "buffer `from` has 9 bytes, which is no multiple of the 4 bytes of a u32",
-                "pass whole elements"}}));
+      (Reports{{"D003", "buffer `from` has 9 bytes, no multiple of the 4 that one element of type u32 takes",
+                "pass whole elements, all lanes of a vector"}}));
   EXPECT_EQ(check(0x40000001, {{"from", &two}, {"to", &also}}).at(0)[0], "D005");
   EXPECT_EQ(check(1, {{"from", &two}}).at(0)[1], "buffer `to` of program `copy` is not bound");
   EXPECT_EQ(check(1, {{"from", &two}, {"to", &two}}),
@@ -999,7 +1003,7 @@ TEST(Dispatch, ARunStopsOnRequest) {
 }
 
 TEST(Dispatch, ProgressGrowsUpToTheEnd) {
-  for (const char* schedule : {"sequential", "reverse", "round-robin", "random"}) {
+  for (const char* schedule : {"sequential", "reverse", "round-robin", "random", "mixed"}) {
     std::vector<double> done;
     RunOptions options;
     options.schedule = *find_schedule(schedule);
@@ -1007,8 +1011,7 @@ TEST(Dispatch, ProgressGrowsUpToTheEnd) {
     options.progress = [&](double fraction) { done.push_back(fraction); };
     ASSERT_TRUE(run_mixed(options).ok());
     ASSERT_FALSE(done.empty());
-    EXPECT_GT(done[0], 0);
-    EXPECT_LT(done[0], 1);
+    EXPECT_EQ(done[0], 0);
     EXPECT_EQ(done.back(), 1);
     EXPECT_TRUE(std::ranges::is_sorted(done));
   }
@@ -1019,7 +1022,7 @@ TEST(Dispatch, ProgressGrowsUpToTheEnd) {
   options.progress = [&](double fraction) { done.push_back(fraction); };
   ASSERT_TRUE(run_mixed(options, 1000).ok());
   EXPECT_TRUE(std::ranges::is_sorted(done));
-  for (const double fraction : done) EXPECT_TRUE(fraction > 0 && fraction <= 1) << fraction;
+  for (const double fraction : done) EXPECT_TRUE(fraction >= 0 && fraction <= 1) << fraction;
 }
 
 // --- Out of bounds ------------------------------------------------------------------------------

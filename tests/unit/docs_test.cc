@@ -187,7 +187,7 @@ TEST(Docs, WireFormatListsEveryTag) {
 #define FORM(name, tag, arity, meaning) {tag, #name},
 #define UNARY(name, text, tag, types, signature, laws, meaning) {tag, #name},
 #define BINARY(name, text, precedence, tag, types, signature, laws, meaning) {tag, #name},
-#define ATOMIC(name, text, tag, operands, meaning) {tag, text},
+#define ATOMIC(name, text, tag, operands, order, meaning) {tag, text},
 #define STATEMENT(name, tag, meaning) {tag, #name},
 #include "vyre/ir/ops.def"
 #define TYPE(name, text, tag, bytes, lanes, width) {tag, text},
@@ -277,7 +277,8 @@ std::string followed(const fs::path& page, std::size_t& commands) {
     if (is_fence || is_command) compare();
     if (is_command) command = line.substr(2);
     std::smatch name;
-    if (is_fence && !inside && std::regex_search(program, name, program_name)) {
+    const bool is_file = !program.starts_with("$ ");  // and not what a command prints
+    if (is_fence && !inside && is_file && std::regex_search(program, name, program_name)) {
       desk.put(name[2].str() + ".vyre", program);
     }
     if (is_fence) program.clear();

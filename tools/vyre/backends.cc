@@ -6,14 +6,15 @@
 namespace vyre {
 
 int run_backends(const Invocation& invocation, const Console& console) {
-  std::string table = "  backend  runs  on\n";
+  std::string table = "  backend  also    runs  on\n";
   std::string list;
   for (const Backend& backend : all_backends()) {
     const Opened opened = backend.open();
     const bool runs = opened.device != nullptr;
     const std::string device = runs ? opened.device->info().name : "";
     table += (&backend == &default_backend() ? "* " : "  ") + std::string(backend.name) +
-             std::string(9 - backend.name.size(), ' ') + (runs ? "yes   " : "no    ") +
+             std::string(9 - backend.name.size(), ' ') + std::string(backend.alias) +
+             std::string(8 - backend.alias.size(), ' ') + (runs ? "yes   " : "no    ") +
              (runs ? device : opened.reason) + "\n";
     list += std::string(list.empty() ? "" : ",") + "{\"name\":" + json_quote(backend.name) +
             ",\"available\":" + (runs ? "true" : "false") +

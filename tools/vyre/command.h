@@ -97,6 +97,8 @@ int run_decode(const Invocation& invocation, const Console& console);
 int run_ops(const Invocation& invocation, const Console& console);
 int run_explain(const Invocation& invocation, const Console& console);
 int run_completion(const Invocation& invocation, const Console& console);
+int run_elementwise(const Invocation& invocation, const Console& console);
+int run_opt(const Invocation& invocation, const Console& console);
 int run_run(const Invocation& invocation, const Console& console);
 int run_race(const Invocation& invocation, const Console& console);
 int run_backends(const Invocation& invocation, const Console& console);

@@ -91,7 +91,7 @@ Result<Bytes> read_list(const BufferDecl& buffer, std::string_view list) {
     const std::string_view text = trimmed(list.substr(0, comma));
     const std::optional<Wide> lane = read_lane(type, text);
     if (!lane) {
-      return diagnose<message::bad_element>(shorten(text), buffer.name, vyre::text(type),
+      return diagnose<message::bad_element>(shown(text), buffer.name, vyre::text(type),
                                             elements_hint(type));
     }
     append(bytes, &*lane, size);
@@ -306,8 +306,11 @@ Result<std::uint64_t> read_count(std::string_view what, std::string_view text, s
       *number > kMost / 10 ? number.reset() : void(*number *= 10);
     }
   }
+  const bool is_number =
+      !text.empty() && text.find_first_not_of("0123456789_") == text.npos;  // however large
+  if (!number && !is_number) return diagnose<message::bad_count>(what, shown(text));
   if (!number || *number < least || *number > most) {
-    return diagnose<message::bad_count>(what, least, most, shorten(text));
+    return diagnose<message::far_count>(what, shorten(text), least, most);
   }
   return static_cast<std::uint64_t>(*number);
 }

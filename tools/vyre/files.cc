@@ -15,13 +15,13 @@ namespace {
 
 Diagnostic failed_to_read(std::string_view path) {
   Diagnostic diagnostic = diagnose<message::unreadable>(std::strerror(errno));
-  diagnostic.file = path;
+  diagnostic.file = path.empty() ? "(empty)" : path;
   return diagnostic;
 }
 
 Diagnostic failed_to_write(std::string_view path) {
   Diagnostic diagnostic = diagnose<message::unwritable>(std::strerror(errno));
-  diagnostic.file = path;
+  diagnostic.file = path.empty() ? "(empty)" : path;
   return diagnostic;
 }
 

@@ -88,8 +88,14 @@ Result<ImageRequest> read_image_request(std::string_view text) {
     return number && *number <= kMaxSide ? static_cast<std::uint32_t>(*number) : 0;
   };
   if (cross != size.npos) {
+    if (!read_number(size.substr(0, cross)) || !read_number(size.substr(cross + 1))) {
+      return diagnose<message::bad_image>(shown(text));
+    }
     request.width = side(size.substr(0, cross));
     request.height = side(size.substr(cross + 1));
+    if (request.width == 0 || request.height == 0) {
+      return diagnose<message::image_side>(shorten(size), kMaxSide);
+    }
   }
   rest = rest.substr(0, colon);
   const std::size_t equals = rest.find('=');
@@ -97,8 +103,10 @@ Result<ImageRequest> read_image_request(std::string_view text) {
   if (equals != rest.npos) request.path = rest.substr(equals + 1);
   const bool path_missing = equals != rest.npos && request.path.empty();
   if (request.width == 0 || request.height == 0 || request.name.empty() || path_missing) {
-    return diagnose<message::bad_image>(shorten(text));
+    return diagnose<message::bad_image>(shown(text));
   }
+  const bool is_png = request.path.size() > 4 && request.path.ends_with(".png");
+  if (!request.path.empty() && !is_png) return diagnose<message::not_png>(shorten(request.path));
   return request;
 }
 

@@ -2,8 +2,8 @@
 #include <array>
 
 #include "tools/vyre/interrupt.h"
+#include "tools/vyre/plan.h"
 #include "tools/vyre/progress.h"
-#include "tools/vyre/request.h"
 #include "vyre/base/text.h"
 #include "vyre/interp/race.h"
 #include "vyre/runtime/race_report.h"
@@ -15,6 +15,15 @@ int run_race(const Invocation& invocation, const Console& console) {
   Result<Request> request = read_request(invocation, console);
   if (!request.ok()) return report(request.diagnostics(), json, console);
   const Program& program = request->program();
+  if (const Result<Plan> plan = read_plan(invocation, console, *request); !plan.ok()) {
+    return report(plan.diagnostics(), json, console);
+  } else if (plan->trace) {
+    return report({{diagnose<message::conflict>("vyre race", "--trace")}}, json, console);
+  } else if (!plan->all && !plan->backends[0]->takes_orders) {
+    const Diagnostic error =
+        diagnose<message::unsupported_option>(plan->backends[0]->name, "find races");
+    return report({{error}}, json, console);
+  }
   const Result<Script> script = script_of(*request);
   if (!script.ok()) return report(script.diagnostics(), json, console);
 
@@ -29,9 +38,8 @@ int run_race(const Invocation& invocation, const Console& console) {
   }();
   if (!found.ok()) return report(found.diagnostics(), json, console);
   if (!found->clean()) {
-    const bool has_source = !request->loaded.positions.empty();
-    return report(describe_races(*found, program, has_source ? &request->loaded.source : nullptr,
-                                 has_source ? &request->loaded.positions[request->item] : nullptr),
+    return report(describe_races(*found, program, &request->loaded.source,
+                                 &request->loaded.positions[request->item]),
                   json, console);
   }
 
@@ -44,7 +52,7 @@ int run_race(const Invocation& invocation, const Console& console) {
                   std::to_string(found->schedules) + ",\"invocations\":" + decimal(invocations) +
                   ",\"buffers\":" + std::to_string(program.buffers.size()) + "}\n");
   } else {
-    console.print("no races: " + plural(found->schedules, "schedule") + ", " +
+    console.print((invocations == 0 ? "nothing runs on an empty grid; " : "") + std::string("no races: ") + plural(found->schedules, "schedule") + ", " +
                   decimal(invocations) + (invocations == 1 ? " invocation, " : " invocations, ") +
                   plural(program.buffers.size(), "buffer") + "\n");
   }

@@ -5,6 +5,8 @@
 
 #include "tools/vyre/interrupt.h"
 #include "vyre/base/text.h"
+#include "vyre/text/parse.h"
+#include "vyre/text/print.h"
 
 namespace vyre {
 namespace {
@@ -44,7 +46,7 @@ Result<std::size_t> choose_program(const Loaded& loaded, const Invocation& invoc
   const std::string& file = loaded.source.file;
   if (names.empty()) return diagnose<message::no_programs>(file);
   if (invocation.has("--program")) {
-    return diagnose<message::unknown_program>(file, shorten(wanted), listed(names));
+    return diagnose<message::unknown_program>(file, shown(wanted), listed(names));
   }
   if (names.size() > 1) {
     return diagnose<message::missing_program>(file, names.size(), listed(names));
@@ -56,7 +58,7 @@ Result<Grid> read_grid(const Invocation& invocation) {
   if (!invocation.has("--grid")) return diagnose<message::missing_grid>(invocation.verb.name);
   const std::string_view text = invocation.value("--grid");
   const std::optional<Grid> grid = read_ids(text, 1);
-  if (!grid) return diagnose<message::bad_grid>(shorten(text));
+  if (!grid) return diagnose<message::bad_grid>(shown(text));
   return *grid;
 }
 
@@ -72,7 +74,7 @@ std::vector<Diagnostic> read_contents(const Invocation& invocation, const Consol
     const auto [name, data] = split_assignment(text);
     const auto buffer = std::ranges::find(program.buffers, name, &BufferDecl::name);
     if (buffer == program.buffers.end()) {
-      wrong.push_back(diagnose<message::unknown_input>(program.name, shorten(name),
+      wrong.push_back(diagnose<message::unknown_input>(program.name, shown(name),
                                                        buffer_names(program, false)));
       continue;
     }
@@ -118,7 +120,7 @@ Result<RunOptions> read_options(const Invocation& invocation) {
     if (schedule)
       options.schedule = *schedule;
     else
-      wrong.push_back(diagnose<message::unknown_schedule>(shorten(name)));
+      wrong.push_back(diagnose<message::unknown_schedule>(shown(name)));
   }
   if (!wrong.empty()) return wrong;
   return options;
@@ -167,6 +169,12 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   Result<Loaded> loaded = load(std::move(*source));
   if (!loaded.ok()) return loaded.diagnostics();
   request.loaded = std::move(*loaded);
+  if (request.loaded.positions.empty()) {
+    // A wire file has no lines of its own; those of its text stand for them.
+    request.loaded.source.file += " (decoded)";
+    request.loaded.source.text = print(request.loaded.module);
+    request.loaded.positions = parse_source(request.loaded.source).positions;
+  }
   const Result<std::size_t> item = choose_program(request.loaded, invocation);
   if (!item.ok()) return item.diagnostics();
   request.item = *item;
@@ -190,16 +198,7 @@ Result<BufferId> find_output(const Program& program, std::string_view name) {
     const BufferDecl& buffer = program.buffers[i];
     if (buffer.name == name && buffer.access == BufferAccess::ReadWrite) return BufferId{i};
   }
-  return diagnose<message::not_an_output>(program.name, shorten(name), buffer_names(program, true));
-}
-
-std::vector<BufferId> outputs_of(const Program& program) {
-  std::vector<BufferId> ids;
-  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    if (program.buffers[i].access == BufferAccess::ReadWrite) ids.emplace_back(i);
-  }
-  std::ranges::sort(ids, {}, [&](BufferId id) { return program.buffers[id.index].binding; });
-  return ids;
+  return diagnose<message::not_an_output>(program.name, shown(name), buffer_names(program, true));
 }
 
 Outputs take_outputs(const Program& program, std::vector<Bytes> contents) {
@@ -214,12 +213,12 @@ Outputs take_outputs(const Program& program, std::vector<Bytes> contents) {
 Result<Script> script_of(const Request& request) {
   const Result<std::unique_ptr<Device>> device = open_device(*find_backend("interp"));
   if (!device.ok()) return device.diagnostics();
-  // A pipeline is made only where the program keeps within the device's limits.
-  const Result<Pipeline> pipeline =
-      make_pipeline(**device, request.program(), {&request.registry, {}});
-  if (!pipeline.ok()) return pipeline.diagnostics();
+  std::vector<Diagnostic> wrong = check_limits(request.program(), (*device)->info());
+  if (!wrong.empty()) return wrong;
   const Result<Linked> linked = link(request.program(), request.registry);
   if (!linked.ok()) return linked.diagnostics();
+  // Loading it finds out whether there is room for its locals.
+  if (const auto kernel = (*device)->load({*linked, {}}); !kernel.ok()) return kernel.diagnostics();
   return make_script(*linked);
 }
 

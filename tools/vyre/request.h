@@ -8,7 +8,7 @@
 namespace vyre {
 
 struct Request {
-  Loaded loaded;
+  Loaded loaded;         // a wire file with the text and the positions that `vyre decode` gives it
   Registry registry;     // the library and the ops of the file
   std::size_t item = 0;  // the program, among the module's items
   Grid grid;
@@ -31,9 +31,6 @@ Assignment split_assignment(std::string_view text);
 
 // The read_write buffer of that name, or why there is none.
 Result<BufferId> find_output(const Program& program, std::string_view name);
-
-// The read_write buffers in the order of their bindings.
-std::vector<BufferId> outputs_of(const Program& program);
 
 // The contents of a program's read_write buffers, after a run on this memory.
 Outputs take_outputs(const Program& program, std::vector<Bytes> contents);

@@ -1,123 +1,13 @@
 // `vyre run`: runs a program and shows what it leaves behind.
 #include <algorithm>
 
-#include "tools/vyre/image.h"
 #include "tools/vyre/interrupt.h"
+#include "tools/vyre/plan.h"
 #include "tools/vyre/progress.h"
-#include "tools/vyre/request.h"
-#include "tools/vyre/trace.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
 namespace {
-
-// --- What is asked for --------------------------------------------------------------------------
-
-struct Outlet {
-  BufferId buffer;
-  std::string_view path;  // empty: printed
-};
-
-struct Plan {
-  std::vector<Outlet> outlets;
-  std::vector<ImageRequest> images;
-  std::vector<const Backend*> backends;
-  std::optional<TraceRequest> trace;
-  std::uint64_t repeat = 1;
-  bool all = false;         // backends
-  bool raw_stdout = false;  // the bytes of a buffer go to standard output
-};
-
-Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation) {
-  const std::string_view wanted = invocation.value("--backend");
-  const bool ordered =
-      invocation.has("--schedule") || invocation.has("--max-steps") || invocation.has("--trace");
-  std::vector<const Backend*> chosen;
-  if (wanted == "all") {
-    for (const Backend& backend : all_backends()) {
-      if (backend.open().device == nullptr || (ordered && !backend.takes_orders)) continue;
-      chosen.push_back(&backend);
-    }
-  } else if (invocation.has("--backend")) {
-    const Backend* backend = find_backend(wanted);
-    if (backend == nullptr) {
-      std::string names;
-      for (const Backend& known : all_backends()) {
-        names += (names.empty() ? "" : ", ") + std::string(known.name);
-      }
-      return diagnose<message::unknown_backend>(shorten(wanted), names);
-    }
-    chosen.push_back(backend);
-  } else {
-    const bool fits = !ordered || default_backend().takes_orders;
-    chosen.push_back(fits ? &default_backend() : find_backend("interp"));
-  }
-  if (invocation.has("--device")) {
-    const Result<std::uint64_t> device =
-        read_count("--device", invocation.value("--device"), 0, 0xffffffff);
-    if (!device.ok()) return device.diagnostics();
-    constexpr std::uint64_t kDevices = 1;  // that a backend opens today
-    if (*device >= kDevices) {
-      return diagnose<message::unknown_device>(chosen[0]->name, *device, kDevices);
-    }
-  }
-  return chosen;
-}
-
-Result<Plan> read_plan(const Invocation& invocation, const Console& console,
-                       const Request& request) {
-  Plan plan;
-  std::vector<Diagnostic> wrong;
-  const auto keep = [&](auto result, auto use) {
-    wrong.insert(wrong.end(), result.diagnostics().begin(), result.diagnostics().end());
-    if (result.ok()) use(std::move(*result));
-  };
-  for (std::string_view text : invocation.values("--out")) {
-    const auto [name, path] = split_assignment(text);
-    keep(find_output(request.program(), name), [&](BufferId id) {
-      if (std::ranges::find(plan.outlets, id, &Outlet::buffer) != plan.outlets.end()) {
-        wrong.push_back(diagnose<message::repeated_buffer>("--out", name));
-      }
-      plan.outlets.push_back({id, path.value_or("")});
-      if (path == "-") plan.raw_stdout = true;
-    });
-  }
-  for (std::string_view text : invocation.values("--image")) {
-    keep(read_image_request(text), [&](const ImageRequest& image) {
-      keep(find_output(request.program(), image.name),
-           [&](BufferId) { plan.images.push_back(image); });
-    });
-  }
-  plan.all = invocation.value("--backend") == "all";
-  keep(choose_backends(invocation), [&](auto backends) { plan.backends = std::move(backends); });
-  if (invocation.has("--repeat")) {
-    keep(read_count("--repeat", invocation.value("--repeat"), 1, 1'000'000),
-         [&](std::uint64_t repeat) { plan.repeat = repeat; });
-  }
-  if (invocation.has("--trace")) {
-    keep(read_trace_request(invocation, request), [&](TraceRequest trace) { plan.trace = trace; });
-    for (std::string_view other : {"--repeat", "--threads"}) {
-      if (invocation.has(other)) wrong.push_back(diagnose<message::conflict>("--trace", other));
-    }
-  }
-  const bool draws = std::ranges::any_of(
-      plan.images, [](const ImageRequest& image) { return image.path.empty(); });
-  if (draws && invocation.json()) {
-    wrong.push_back(diagnose<message::stdout_twice>("a drawing", "JSON"));
-  }
-  if (plan.raw_stdout) {
-    const auto is_stdout = [](const Outlet& outlet) { return outlet.path == "-"; };
-    if (invocation.json()) {
-      wrong.push_back(diagnose<message::stdout_twice>("the bytes of a buffer", "JSON"));
-    } else if (std::ranges::count_if(plan.outlets, is_stdout) > 1) {
-      wrong.push_back(diagnose<message::stdout_twice>("the bytes of a buffer", "those of another"));
-    } else if (console.out_is_terminal) {
-      wrong.push_back(diagnose<message::bytes_to_terminal>());
-    }
-  }
-  if (!wrong.empty()) return wrong;
-  return plan;
-}
 
 // --- Running ------------------------------------------------------------------------------------
 
@@ -128,10 +18,11 @@ struct Ran {
   std::vector<double> seconds;  // of each run
   std::string trace_text;
   std::string trace_json;
+  std::vector<Diagnostic> failure;  // of a run that was followed up to it
 };
 
 Result<Ran> run_on(const Backend& backend, const Plan& plan, const Request& request) {
-  Ran ran{&backend, {}, {}, {}, {}, {}};
+  Ran ran{&backend, {}, {}, {}, {}, {}, {}};
   const Result<std::unique_ptr<Device>> device = open_device(backend);
   if (!device.ok()) return device.diagnostics();
   if (plan.trace && !backend.takes_orders) {
@@ -143,6 +34,8 @@ Result<Ran> run_on(const Backend& backend, const Plan& plan, const Request& requ
     ran.outputs = std::move(traced->outputs);
     ran.trace_text = std::move(traced->text);
     ran.trace_json = std::move(traced->json);
+    ran.failure = std::move(traced->failure);
+    if (!ran.failure.empty()) return ran;
   }
   const std::vector<HostBuffer> buffers = request.host_buffers();
   const DispatchOptions options{device->get(), &request.registry, request.options};
@@ -241,7 +134,7 @@ std::string times_text(const Ran& ran) {
   };
   return std::string(ran.backend->name) + ": " + std::to_string(seconds.size()) +
          " runs gave the same bytes; fastest " + milliseconds(seconds.front()) + ", median " +
-         milliseconds(seconds[seconds.size() / 2]) + "\n";
+         milliseconds((seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]) / 2) + "\n";
 }
 
 }  // namespace
@@ -262,6 +155,10 @@ int run_run(const Invocation& invocation, const Console& console) {
       return run_on(*backend, *plan, *request);
     }();
     if (!ran.ok()) return report(ran.diagnostics(), json, console);
+    if (!ran->failure.empty()) {
+      if (!json) console.print(ran->trace_text + "\n");
+      return report(ran->failure, json, console);
+    }
     results.push_back(std::move(*ran));
   }
   std::string differs;
@@ -299,11 +196,17 @@ int run_run(const Invocation& invocation, const Console& console) {
   }
   if (plan->trace) readable.print(results[0].trace_text + "\n");
   print_outputs(results[0], *plan, *request, readable);
-  for (const Ran& ran : results) {
-    if (plan->all) readable.print(std::string(ran.backend->name) + " " + ran.digest + "\n");
+  if (odd != nullptr) {
+    for (const Ran& ran : results) {
+      readable.print("digest " + ran.digest + " on " + std::string(ran.backend->name) + "\n");
+    }
+    return report({{disagreement()}}, json, console);
   }
-  if (odd != nullptr) return report({{disagreement()}}, json, console);
-  readable.print("digest " + results[0].digest + "\n");
+  std::string agree;
+  for (const Ran& ran : results) {
+    if (plan->all) agree += (agree.empty() ? " on " : ", ") + std::string(ran.backend->name);
+  }
+  readable.print("digest " + results[0].digest + agree + "\n");
   for (const Outlet& outlet : plan->outlets) {
     if (outlet.path != "-") continue;
     const Bytes& bytes = output_of(results[0], name_of(*request, outlet.buffer)).bytes;

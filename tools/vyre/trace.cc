@@ -8,8 +8,6 @@
 #include "vyre/interp/machine.h"
 #include "vyre/interp/trace.h"
 #include "vyre/ir/typing.h"
-#include "vyre/text/parse.h"
-#include "vyre/text/print.h"
 
 namespace vyre {
 namespace {
@@ -122,13 +120,7 @@ Tracer::Tracer(const Request& request, Script script)
   }
   types_ = types_of(body, script_.program.buffers, {}, results);
   const Loaded& loaded = request.loaded;
-  if (loaded.positions.empty()) {
-    // A wire file has no text; its statements are shown as `vyre decode` prints them.
-    const Source decoded{loaded.source.file, print(loaded.module)};
-    places_ = places_of(decoded.text, parse_source(decoded).positions[request.item]);
-  } else {
-    places_ = places_of(loaded.source.text, loaded.positions[request.item]);
-  }
+  places_ = places_of(loaded.source.text, loaded.positions[request.item]);
   for (const StatementPlace& place : places_) {
     place_width_ = std::max(place_width_, number_of(place).size());
     text_width_ = std::max(text_width_, columns(place.text));
@@ -317,15 +309,16 @@ Result<Traced> trace_one(Tracer& tracer, const TraceRequest& what) {
     traced.text += tracer.line(event);
     list += (list.empty() ? "" : ",") + tracer.json(event);
   });
-  if (!contents.ok()) return contents.diagnostics();
+  traced.failure = contents.diagnostics();
   const Program& program = tracer.request().program();
-  traced.text.insert(0, full_ids(program, what.first) + "\n");
+  const std::string& file = tracer.request().loaded.source.file;
+  traced.text.insert(0, full_ids(program, what.first) + " in " + file + "\n");
   const std::size_t left_out = what.all || lines <= kMostLines ? 0 : lines - kMostLines;
   if (left_out > 0) {
     traced.text += "… " + plural(left_out, "more statement") + "; --trace-all shows all\n";
   }
   traced.json = ",\"trace\":[" + list + "],\"trace_left_out\":" + std::to_string(left_out);
-  traced.outputs = take_outputs(program, std::move(*contents));
+  if (contents.ok()) traced.outputs = take_outputs(program, std::move(*contents));
   return traced;
 }
 
@@ -421,7 +414,7 @@ Result<TraceRequest> read_trace_request(const Invocation& invocation, const Requ
   const std::optional<Ids> first = read_ids(text.substr(0, dots), 0);
   if (dots != text.npos) what.second = read_ids(text.substr(dots + 2), 0);
   if (!first || (dots != text.npos && !what.second)) {
-    return diagnose<message::bad_invocation>(shorten(text));
+    return diagnose<message::bad_invocation>(shown(text));
   }
   what.first = *first;
   for (const Ids& ids : {what.first, what.second.value_or(what.first)}) {

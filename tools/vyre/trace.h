@@ -17,6 +17,7 @@ struct Traced {
   Outputs outputs;
   std::string text;  // what happened
   std::string json;  // the same, as members of an object: "trace":[…]
+  std::vector<Diagnostic> failure;  // of a run that ended early; there are no outputs then
 };
 Result<Traced> run_traced(const TraceRequest& what, const Request& request);
 

@@ -23,47 +23,46 @@ constexpr Option kEncodeOptions[] = {
     kJson,
 };
 
+constexpr Option kOptOptions[] = {
+    {"--pass", "", "NAME", "run only these passes, in this order, behind `inline`", true},
+    {"--print-after", "", "NAME|all", "print what a pass leaves, or each of them, instead of the end"},
+    kJson,
+};
+
+constexpr Option kFile = {"--file", "", "FILE", "a file with ops, besides the library; - is standard input"};
+
+constexpr Option kOpsOptions[] = {
+    {"--prove", "", "", "prove the laws of an op, or of all ops of a file"},
+    kFile,
+    {"--markdown", "", "", "the whole reference as a Markdown page"},
+    kJson,
+};
+
+constexpr Option kElementwiseOptions[] = {kFile, kJson};
+
 constexpr Option kReferenceOptions[] = {
     {"--markdown", "", "", "the whole reference as a Markdown page"},
     kJson,
 };
 
-constexpr Option kProgram = {"--program", "", "NAME", "which program of the file to run"};
-constexpr Option kGrid = {"--grid", "", "X[,Y[,Z]]", "how many workgroups to run on each axis"};
-constexpr Option kIn = {"--in", "", "NAME=DATA", "the contents of a buffer; for each buffer once",
-                        true};
-constexpr Option kMaxSteps = {"--max-steps", "", "N",
-                              "give up after so many statements, as in 1_000_000 or 1e9"};
-
+// Of `vyre run` and `vyre race`.
 constexpr Option kRunOptions[] = {
-    kProgram,
-    kGrid,
-    kIn,
+    {"--program", "", "NAME", "which program of the file to run"},
+    {"--grid", "", "X[,Y[,Z]]", "how many workgroups to run on each axis"},
+    {"--in", "", "NAME=DATA", "the contents of a buffer; for each buffer once", true},
     {"--out", "", "NAME[=PATH]",
      "print only this buffer, or write its bytes to a file; - is standard output", true},
     {"--image", "", "NAME[=FILE.png]:WxH[:rgba8|gray8]",
      "draw a buffer in the terminal, or write it as a PNG", true},
-    {"--backend", "", "NAME|all", "what to run on; all compares every backend that can run"},
+    {"--backend", "", "NAME|all",
+     "what to run on, see `vyre backends`; all compares every backend that can run"},
     {"--device", "", "N", "which of the backend's devices, from 0"},
     {"--repeat", "", "N", "run N times, compare the bytes, and tell the times"},
-    {"--schedule", "", "ORDER", "sequential, reverse, round-robin, random or random:SEED"},
+    {"--schedule", "", "ORDER", "sequential, reverse, round-robin, random[:SEED] or mixed[:SEED]"},
     {"--threads", "", "N", "at most so many; as many as there are cores when left out"},
-    kMaxSteps,
+    {"--max-steps", "", "N", "give up after so many statements, as in 1_000_000 or 1e9"},
     {"--trace", "", "X,Y,Z[..X,Y,Z]", "show what one invocation does, or where two of them part"},
     {"--trace-all", "", "", "also the part of a trace beyond 10000 statements"},
-    kJson,
-};
-
-// Taken as `vyre run` takes them, so that one line serves both.
-constexpr Option kRaceOptions[] = {
-    kProgram,
-    kGrid,
-    kIn,
-    {"--schedule", "", "ORDER", "look in this order only, instead of ten different ones"},
-    kMaxSteps,
-    {"--out", "", "NAME[=PATH]", "as for `vyre run`; nothing is printed or written", true},
-    {"--image", "", "NAME[=FILE.png]:WxH[:rgba8|gray8]",
-     "as for `vyre run`; nothing is drawn or written", true},
     kJson,
 };
 
@@ -99,12 +98,15 @@ constexpr Verb kVerbs[] = {
      "find data races and results that depend on the order",
      "Runs a program like `vyre run` and reports every pair of places in it that race for an element\n"
      "(R001), whether or not this run went wrong: who they are, where they stand, and what helps.\n"
-     "Then compares the results of ten different orders of invocations (R002). Exits with 1 when\n"
-     "it finds something.\n"
+     "Then compares the results of ten and more orders of invocations (R002). Exits with 1 when it\n"
+     "finds something.\n"
+     "\n"
+     "Takes the options of `vyre run`, so that one line serves both; nothing is written or drawn.\n"
+     "With --schedule it looks in that order only.\n"
      "\n"
      "  vyre race kernel.vyre --grid 4 --in data=iota:256 --in out=zeros:256\n"
      "  vyre explain R001                 what a race is\n",
-     "FILE", 1, 1, kRaceOptions, run_race},
+     "FILE", 1, 1, kRunOptions, run_race},
     {"check", "check FILE…", "parse and validate programs",
      "Parses and validates text or wire files. Prints nothing when all is well; otherwise every\n"
      "independent error with its place and a fix, and exits with 1.\n"
@@ -134,14 +136,39 @@ constexpr Verb kVerbs[] = {
      "\n"
      "  vyre decode kernel.vyrew\n",
      "FILE", 1, 1, kOnlyJson, run_decode},
-    {"ops", "ops [ID]", "list the operations, or explain one",
-     "Without an operand lists the built-in operations and the standard library. With one it\n"
-     "shows what the operation means, its types and its laws.\n"
+    {"opt", "opt FILE [--pass NAME]… [--print-after NAME|all]", "expand calls and optimise, print the text",
+     "Prints the programs of a file as backends get them: without calls. An op of one expression has\n"
+     "become that expression; the statements of others stand in front of the caller's.\n"
      "\n"
-     "  vyre ops                          all of them\n"
-     "  vyre ops rotl                     one built-in function; operators too: vyre ops '>>'\n"
-     "  vyre ops primitive.bitwise.xor    one op of the library, with its body\n",
-     "ID", 0, 1, kReferenceOptions, run_ops},
+     "passes, in the order in which they run:\n"
+     "  inline    expand the calls of ops\n"
+     "\n"
+     "  vyre opt kernel.vyre\n"
+     "  vyre opt kernel.vyre | vyre run - --grid 4 --in data=iota:256 --in out=zeros:256\n",
+     "FILE", 1, 1, kOptOptions, run_opt},
+    {"ops", "ops [NAME] [--prove] [--file FILE]", "list, search, explain and prove operations",
+     "Without an operand lists the built-in operations and the families of the standard library.\n"
+     "With one it shows an operation, an op, all ops of a family, or those whose id or description\n"
+     "has the word: what they mean, their types and laws, the body, the body without calls, examples.\n"
+     "\n"
+     "  vyre ops                            what there is\n"
+     "  vyre ops rotl                       a built-in function; operators too: vyre ops '>>'\n"
+     "  vyre ops primitive.math             the ops of a family\n"
+     "  vyre ops primitive.math.gcd         one op\n"
+     "  vyre ops divisor                    search\n"
+     "  vyre ops --prove primitive.math.min prove its laws for all values, with z3\n"
+     "  vyre ops --prove --file mine.vyre   the laws of all ops of a file\n",
+     "NAME", 0, 1, kOpsOptions, run_ops},
+    {"elementwise", "elementwise ID… [--file FILE]", "print the array program of an op, or of a chain of ops",
+     "Prints the program that applies an op to arrays: a buffer for each input, in their order, and\n"
+     "the output behind them. Of several ops it makes one program without buffers between them: the\n"
+     "result of each is the first input of the next.\n"
+     "\n"
+     "  vyre elementwise primitive.math.gcd\n"
+     "  vyre elementwise primitive.bitwise.xor primitive.bitwise.popcount | vyre opt -\n"
+     "  vyre elementwise primitive.math.gcd | vyre run - --grid 1 --in a=iota:64 --in b=random:64 \\\n"
+     "    --in out=zeros:64\n",
+     "ID", 1, kAnyNumber, kElementwiseOptions, run_elementwise},
     {"explain", "explain [CODE]", "teach what a diagnostic means",
      "Shows the page of a diagnostic code: what the rule is, why it exists, a program that breaks\n"
      "it and one that keeps it. Without an operand lists all codes.\n"

@@ -130,6 +130,8 @@ std::string shorten(std::string_view text, std::size_t limit) {
   return out;
 }
 
+std::string shown(std::string_view text) { return text.empty() ? "(empty)" : shorten(text); }
+
 std::string plural(std::size_t count, std::string_view noun) {
   return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
 }

@@ -32,6 +32,9 @@ std::string json_quote(std::string_view text);
 // characters and invalid bytes are written as escapes.
 std::string shorten(std::string_view text, std::size_t limit = 60);
 
+// The same for something that may be empty, which between quotes would not show.
+std::string shown(std::string_view text);
+
 // "1 argument", "2 arguments"
 std::string plural(std::size_t count, std::string_view noun);
 

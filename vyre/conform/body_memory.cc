@@ -5,24 +5,6 @@
 #include "vyre/conform/body_generator.h"
 
 namespace vyre {
-namespace {
-
-// Whether the updates of several invocations may come in any order.
-bool is_commutative(AtomicOp op) {
-  switch (op) {
-    case AtomicOp::Add:
-    case AtomicOp::And:
-    case AtomicOp::Or:
-    case AtomicOp::Xor:
-    case AtomicOp::Min:
-    case AtomicOp::Max: return true;
-    case AtomicOp::Exchange:
-    case AtomicOp::CompareExchange: return false;
-  }
-  return false;
-}
-
-}  // namespace
 
 std::size_t result_buffer(std::span<const BufferDecl> buffers) {
   const auto found = std::ranges::find(buffers, BufferAccess::ReadWrite, &BufferDecl::access);
@@ -45,7 +27,7 @@ BodyGenerator::Phase BodyGenerator::random_phase(std::uint32_t i) {
     phase.mode = Mode::Update;
     do {
       phase.update = random_.pick(all_atomics()).op;
-    } while (!is_commutative(phase.update));
+    } while (info(phase.update).order == AtomicOrder::Own);
   }
   if (!options_.race_free) phase.mode = Mode::Free;
   return phase;

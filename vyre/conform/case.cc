@@ -77,6 +77,17 @@ Types types_of(const Module& module, const Item& item) {
   return types_of(body, std::get<Program>(item).buffers, {}, results);
 }
 
+const std::vector<const Op*>& plain_library() {
+  static const std::vector<const Op*> plain = [] {
+    std::vector<const Op*> ops = Registry().all();
+    std::erase_if(ops, [](const Op* op) {
+      return op->body.stmts.size() > 1 || !op->body.callees.empty();
+    });
+    return ops;
+  }();
+  return plain;
+}
+
 std::string to_text(const Case& c, std::string_view file) {
   const Program& program = c.program();
   std::string text = "// vyre run " + std::string(file) + " --grid " + std::to_string(c.grid[0]) +

@@ -33,6 +33,9 @@ std::uint32_t length_of(const Case& c, std::size_t buffer);
 // The types in an item of a valid module.
 Types types_of(const Module& module, const Item& item);
 
+// The ops of the library that generated programs call: those of one expression, without calls.
+const std::vector<const Op*>& plain_library();
+
 // The program as text under a comment with the command that runs it. The file alone is enough to
 // see what the case shows; `file` is the name under which it will be found.
 std::string to_text(const Case& c, std::string_view file = "FILE");

@@ -10,7 +10,6 @@
 #include <unordered_set>
 
 #include "vyre/ir/walk.h"
-#include "vyre/library/registry.h"
 
 namespace vyre {
 namespace {
@@ -84,11 +83,6 @@ std::uint32_t feature(Kind kind) { return feature(kind, 0, 0, 0); }
 std::uint8_t access_detail(const BufferDecl& buffer) {
   const auto access = static_cast<std::uint8_t>(buffer.access);
   return buffer.element == DataType::Bytes ? access | kBytes : access;
-}
-
-const std::vector<const Op*>& library() {
-  static const std::vector<const Op*> ops = Registry().all();
-  return ops;
 }
 
 // --- What there is -------------------------------------------------------------------------------
@@ -194,8 +188,8 @@ void for_each_feature(auto visit) {
   for (std::uint32_t loops = 1; loops <= 3; ++loops) {
     visit(feature(Kind::Loops, loops), "loops nested " + std::to_string(loops) + " deep");
   }
-  for (std::size_t i = 0; i < library().size(); ++i) {
-    visit(feature(Kind::LibraryCall, i), "call of " + library()[i]->id);
+  for (std::size_t i = 0; i < plain_library().size(); ++i) {
+    visit(feature(Kind::LibraryCall, i), "call of " + plain_library()[i]->id);
   }
   visit(feature(Kind::EarlyReturn), "call of an op with an early return");
   for (std::uint32_t i = 0; i < std::size(kPatterns); ++i) {
@@ -348,8 +342,8 @@ void Finder::visit_expr(ExprId id) {
   if (is_id) count(feature(Kind::Id, expr.op, expr.detail));
   if (expr.op != Operation::Call) return;
   const std::string& callee = body_.callees[expr.imm];
-  for (std::size_t i = 0; i < library().size(); ++i) {
-    if (library()[i]->id == callee) count(feature(Kind::LibraryCall, i));
+  for (std::size_t i = 0; i < plain_library().size(); ++i) {
+    if (plain_library()[i]->id == callee) count(feature(Kind::LibraryCall, i));
   }
   for (const Item& item : case_.module.items) {
     const Op* op = std::get_if<Op>(&item);

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "vyre/conform/body_generator.h"
-#include "vyre/library/registry.h"
 
 namespace vyre {
 namespace {
@@ -174,7 +173,11 @@ Op make_op(Random& random, std::uint32_t number) {
 
 std::vector<Callable> add_ops(Random& random, const GeneratorOptions& options, Module& module) {
   std::vector<Callable> callables;
-  for (const Op* op : Registry().all()) callables.push_back({op->id, op->signature});
+  constexpr int kFromLibrary = 3;
+  for (int i = 0; i < kFromLibrary; ++i) {
+    const Op* op = random.pick(plain_library());
+    callables.push_back({op->id, op->signature});
+  }
   for (std::uint32_t i = 0; i < options.ops; ++i) {
     Op op = make_op(random, i);
     callables.push_back(BodyGenerator(random, options, callables).op(op));

@@ -16,9 +16,9 @@ class Groups {
     // Nobody waits for the end of so many; the number only has to be too large.
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 2;
     count_ = count > kMost ? kMost : static_cast<std::uint64_t>(count);
-    // Random: i * factor + offset modulo the count visits each once when the factor is coprime.
+    if (count_ == 0 || !schedule.has_seed()) return;
+    // i * factor + offset modulo the count visits each once when the factor is coprime.
     Random random(schedule.seed);
-    if (count_ == 0) return;
     offset_ = random.next() % count_;
     do {
       factor_ = random.next() >> 1 | 1;
@@ -30,7 +30,7 @@ class Groups {
   Ids operator[](std::uint64_t i) const {
     __extension__ using Wide = unsigned __int128;
     if (schedule_.kind == Schedule::Kind::Reverse) i = count_ - 1 - i;
-    if (schedule_.kind == Schedule::Kind::Random) {
+    if (schedule_.has_seed()) {
       i = static_cast<std::uint64_t>((Wide{i} * factor_ + offset_) % count_);
     }
     const std::uint64_t rows = i / grid_[0];
@@ -52,17 +52,14 @@ Result<RunStats> run_watched(const Script& script, const Grid& grid,
                              std::span<const Memory> buffers, const RunOptions& options,
                              Watch& watch) {
   const Groups groups(grid, options.schedule);
-  Control control{options};
-  Machine<Watch> machine(script, buffers, control, watch, false);
+  Control control{options, groups.count()};
+  Machine<Watch> machine(script, buffers, control, watch);
   for (std::uint64_t i = 0; i < groups.count(); ++i) {
-    if (control.stopped() || !machine.run(groups[i])) {
-      if (machine.failure.empty()) return diagnose<message::interrupted>();
-      return machine.failure;
-    }
-    if (options.progress) {
-      options.progress(static_cast<double>(i + 1) / static_cast<double>(groups.count()));
-    }
+    if (machine.run(groups[i])) continue;
+    if (machine.failure.empty()) return diagnose<message::interrupted>();
+    return machine.failure;
   }
+  control.report();
   if (control.stopped()) return diagnose<message::interrupted>();
   return machine.stats();
 }

@@ -1,8 +1,11 @@
 #include "vyre/interp/interp.h"
 
 #include <charconv>
+#include <functional>
 #include <mutex>
 #include <thread>
+
+#include <pthread.h>
 
 #include "vyre/interp/groups.h"
 #include "vyre/interp/machine.h"
@@ -18,21 +21,8 @@ struct ScheduleName {
 constexpr ScheduleName kSchedules[] = {{Schedule::Kind::Sequential, "sequential"},
                                        {Schedule::Kind::Reverse, "reverse"},
                                        {Schedule::Kind::Random, "random"},
-                                       {Schedule::Kind::RoundRobin, "round-robin"}};
-
-bool commutes(AtomicOp op) {
-  switch (op) {
-    case AtomicOp::Add:
-    case AtomicOp::And:
-    case AtomicOp::Or:
-    case AtomicOp::Xor:
-    case AtomicOp::Min:
-    case AtomicOp::Max: return true;
-    case AtomicOp::Exchange:
-    case AtomicOp::CompareExchange: return false;
-  }
-  return false;
-}
+                                       {Schedule::Kind::RoundRobin, "round-robin"},
+                                       {Schedule::Kind::Mixed, "mixed"}};
 
 // What a machine keeps of a workgroup: its memory and the locals of its invocations.
 std::uint64_t workgroup_bytes(const Script& script) {
@@ -46,13 +36,47 @@ std::uint64_t workgroup_bytes(const Script& script) {
   return bytes;
 }
 
+// A few workgroups at a time, each of which has a machine.
+Result<RunStats> interpret_mixed(const Script& script, std::span<const Memory> buffers,
+                                 const Groups& groups, Control& control) {
+  constexpr std::uint64_t kMachines = 4;
+  NoWatch watch;
+  std::vector<std::unique_ptr<Machine<NoWatch>>> machines;
+  std::uint64_t next = 0;
+  while (next < std::min(kMachines, groups.count())) {
+    machines.push_back(std::make_unique<Machine<NoWatch>>(script, buffers, control, watch));
+    machines.back()->begin(groups[next++]);
+  }
+  Random random(control.options.schedule.seed);
+  RunStats total;
+  while (!machines.empty()) {
+    auto& chosen = machines[random.below(static_cast<std::uint32_t>(machines.size()))];
+    const auto progress = chosen->go_on();
+    if (progress == Machine<NoWatch>::Progress::Going) continue;
+    if (progress == Machine<NoWatch>::Progress::Stopped) {
+      if (chosen->failure.empty()) return diagnose<message::interrupted>();
+      return chosen->failure;
+    }
+    if (next < groups.count()) {
+      chosen->begin(groups[next++]);
+      continue;
+    }
+    total += chosen->stats();
+    std::swap(chosen, machines.back());
+    machines.pop_back();
+  }
+  control.report();
+  if (control.stopped()) return diagnose<message::interrupted>();
+  return total;
+}
+
 }  // namespace
 
 std::string to_text(const Schedule& schedule) {
   for (const ScheduleName& row : kSchedules) {
     if (row.kind != schedule.kind) continue;
     std::string text(row.name);
-    if (schedule.kind == Schedule::Kind::Random) text += ":" + std::to_string(schedule.seed);
+    if (schedule.has_seed()) text += ":" + std::to_string(schedule.seed);
     return text;
   }
   return {};
@@ -68,7 +92,7 @@ std::optional<Schedule> find_schedule(std::string_view text) {
     const auto [end, error] =
         std::from_chars(seed.data(), seed.data() + seed.size(), schedule.seed);
     const bool whole = error == std::errc() && end == seed.data() + seed.size();
-    if (whole && schedule.kind == Schedule::Kind::Random) return schedule;
+    if (whole && schedule.has_seed()) return schedule;
   }
   return {};
 }
@@ -98,7 +122,7 @@ std::vector<StmtId> ordered_atomics(const Program& program) {
     const Atomic* atomic = std::get_if<Atomic>(&body.stmts[i]);
     if (atomic == nullptr) continue;
     const bool used = atomic->result.exists() && read[atomic->result.index];
-    if (used || !commutes(atomic->op) || mixed[atomic->buffer.index]) found.emplace_back(i);
+    if (used || info(atomic->op).order == AtomicOrder::Own || mixed[atomic->buffer.index]) found.emplace_back(i);
   }
   return found;
 }
@@ -106,6 +130,10 @@ std::vector<StmtId> ordered_atomics(const Program& program) {
 Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<const Memory> buffers,
                            const RunOptions& options) {
   const Groups groups(grid, options.schedule);
+  Control control{options, groups.count()};
+  if (options.schedule.kind == Schedule::Kind::Mixed) {
+    return interpret_mixed(script, buffers, groups, control);
+  }
   std::uint64_t threads = 1;
   if (options.schedule.kind == Schedule::Kind::Sequential && options.max_steps == 0 &&
       ordered_atomics(script.program).empty()) {
@@ -122,40 +150,45 @@ Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<con
   constexpr std::uint64_t kPortions = 64;
   const std::uint64_t portion =
       std::clamp<std::uint64_t>(groups.count() / (threads * kPortions), 1, 1 << 20);
-  Control control{options};
   std::atomic<std::uint64_t> next = 0;
-  std::atomic<std::uint64_t> finished = 0;
   std::mutex mutex;
   RunStats total;
   std::vector<Diagnostic> failure;
 
   const auto work = [&](bool reports) {
     NoWatch watch;
-    Machine<NoWatch> machine(script, buffers, control, watch, threads > 1);
+    Machine<NoWatch> machine(script, buffers, control, watch, threads > 1, reports);
     bool goes_on = true;
     while (goes_on) {
       const std::uint64_t first = next.fetch_add(portion);
       if (first >= groups.count()) break;
       const std::uint64_t last = first + std::min(portion, groups.count() - first);
-      for (std::uint64_t i = first; i < last && goes_on; ++i) {
-        goes_on = !control.stopped() && machine.run(groups[i]);
-        const std::uint64_t done = finished.fetch_add(1, std::memory_order_relaxed) + 1;
-        if (reports && options.progress) {
-          options.progress(static_cast<double>(done) / static_cast<double>(groups.count()));
-        }
-      }
+      for (std::uint64_t i = first; i < last && goes_on; ++i) goes_on = machine.run(groups[i]);
     }
     const std::lock_guard lock(mutex);
     if (!goes_on) control.failed = true;
     if (!machine.failure.empty()) failure = machine.failure;
-    total.steps += machine.stats().steps;
-    total.evaluations += machine.stats().evaluations;
+    total += machine.stats();
   };
-  std::vector<std::thread> others;
-  for (std::uint64_t i = 1; i < threads; ++i) others.emplace_back(work, false);
+  std::vector<pthread_t> others;
+  const std::function<void()> help = [&] { work(false); };
+  while (others.size() + 1 < threads) {
+    // Where the system has no more threads, those that there are do the work; std::thread would
+    // end the process.
+    pthread_t& thread = others.emplace_back();
+    const auto start = [](void* what) -> void* {
+      (*static_cast<const std::function<void()>*>(what))();
+      return nullptr;
+    };
+    if (pthread_create(&thread, nullptr, start, const_cast<std::function<void()>*>(&help)) != 0) {
+      others.pop_back();
+      break;
+    }
+  }
   work(true);
-  for (std::thread& thread : others) thread.join();
+  for (pthread_t thread : others) pthread_join(thread, nullptr);
   if (!failure.empty()) return failure;
+  control.report();
   if (control.stopped()) return diagnose<message::interrupted>();
   return total;
 }

@@ -1,7 +1,6 @@
 // The reference: what a program means, executed. Every other backend answers to it, byte for byte.
 //
-// One workgroup runs at a time, one invocation at a time between barriers, one statement after the
-// other. The order of invocations is a parameter; a program without races whose output does not
+// One invocation runs at a time, one statement after the other. The order of invocations is a parameter; a program without races whose output does not
 // depend on the order of atomics gives the same bytes in all of them. In the default order, and
 // where no result can depend on it, workgroups are spread over the machine's cores.
 #pragma once
@@ -22,12 +21,21 @@
 
 namespace vyre {
 
+using Ids = std::array<std::uint32_t, 3>;
+std::string ids_text(const Ids& ids);  // "(1, 2, 3)"
+
+// The local id of the invocation with that number in its workgroup, x running fastest.
+inline Ids local_ids(const Program& program, std::uint32_t number) {
+  const Ids& size = program.workgroup_size;
+  return {number % size[0], number / size[0] % size[1], number / size[0] / size[1]};
+}
+
 // Workgroups on each axis.
 struct Grid {
-  std::array<std::uint32_t, 3> axes;
+  Ids axes;
 
   constexpr Grid(std::uint32_t x = 1, std::uint32_t y = 1, std::uint32_t z = 1) : axes{x, y, z} {}
-  constexpr Grid(const std::array<std::uint32_t, 3>& counts) : axes(counts) {}
+  constexpr Grid(const Ids& counts) : axes(counts) {}
 
   constexpr std::uint32_t operator[](std::size_t axis) const { return axes[axis]; }
   friend bool operator==(const Grid&, const Grid&) = default;
@@ -39,9 +47,12 @@ struct Schedule {
     Reverse,
     Random,      // any invocation, one statement at a time; workgroups in any order
     RoundRobin,  // all invocations of a workgroup in turn, one statement each
+    Mixed,       // as Random, with the invocations of up to four workgroups at a time
   };
   Kind kind = Kind::Sequential;
-  std::uint64_t seed = 0;  // of Random
+  std::uint64_t seed = 0;  // of Random and Mixed
+
+  bool has_seed() const { return kind == Kind::Random || kind == Kind::Mixed; }
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
@@ -56,13 +67,19 @@ struct RunOptions {
   std::uint64_t max_steps = 0;
   unsigned threads = 0;                     // at most; 0: as many as there are cores
   const std::atomic<bool>* stop = nullptr;  // set by somebody else to end the run early
-  // Called now and then with the fraction of the work that is done, by one thread at a time.
+  // Called now and then, by one thread, with the fraction of the workgroups that have ended.
   std::function<void(double)> progress;
 };
 
 struct RunStats {
   std::uint64_t steps = 0;
   std::uint64_t evaluations = 0;  // of expressions
+
+  RunStats& operator+=(const RunStats& more) {
+    steps += more.steps;
+    evaluations += more.evaluations;
+    return *this;
+  }
 };
 
 // The memory of one buffer: whole elements, aligned to 8 bytes.

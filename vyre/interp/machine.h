@@ -16,8 +16,6 @@
 
 namespace vyre {
 
-using Ids = std::array<std::uint32_t, 3>;
-
 // Sees nothing, and costs nothing. A Watch derives from it and hides what it wants to see.
 struct NoWatch {
   void begin_group(const Ids&) {}
@@ -29,13 +27,21 @@ struct NoWatch {
   void barrier() {}
 };
 
-// What the machines of one run share: when to stop.
+// What the machines of one run share: how far it is, and when to stop.
 struct Control {
   const RunOptions& options;
+  const std::uint64_t groups;
+  std::atomic<std::uint64_t> finished = 0;  // of the groups
+  std::uint64_t spent = 0;                  // of the steps, where they are limited
   std::atomic<bool> failed = false;
 
   bool stopped() const {
     return failed || (options.stop != nullptr && options.stop->load(std::memory_order_relaxed));
+  }
+  void report() const {
+    if (!options.progress || groups == 0) return;
+    options.progress(static_cast<double>(finished.load(std::memory_order_relaxed)) /
+                     static_cast<double>(groups));
   }
 };
 
@@ -45,11 +51,12 @@ struct Elements {
   std::uint64_t length = 0;
   DataType element = DataType::U32;
   std::uint32_t bytes_each = 4;
+  bool shared = false;  // written by invocations of several workgroups
 };
 
 inline Elements elements_of(const BufferDecl& buffer, Memory memory) {
   return {memory.data(), memory.size() / stride(buffer.element), buffer.element,
-          stride(buffer.element)};
+          stride(buffer.element), buffer.access == BufferAccess::ReadWrite};
 }
 
 // Accesses to elements are relaxed atomics, so that a program with races stays defined when
@@ -68,7 +75,7 @@ class ElementAccess {
       const std::uint64_t value = word<std::uint64_t>(at).load(std::memory_order_relaxed);
       bits.lanes = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
     } else {
-      guarded(at, [&] { std::memcpy(bits.lanes.data(), at, 16); });
+      guarded(from, at, [&] { std::memcpy(bits.lanes.data(), at, 16); });
     }
     return bits;
   }
@@ -81,7 +88,7 @@ class ElementAccess {
       word<std::uint64_t>(at).store(bits.lanes[0] | std::uint64_t{bits.lanes[1]} << 32,
                                     std::memory_order_relaxed);
     } else {
-      guarded(at, [&] { std::memcpy(at, bits.lanes.data(), 16); });
+      guarded(to, at, [&] { std::memcpy(at, bits.lanes.data(), 16); });
     }
   }
 
@@ -91,27 +98,37 @@ class ElementAccess {
   }
 
  private:
-  void guarded(const std::byte* at, auto access) const {
-    if (!threaded_) return access();
-    std::atomic_flag& lock = locks_[reinterpret_cast<std::uintptr_t>(at) / 16 % locks_.size()];
+  void guarded(const Elements& elements, const std::byte* at, auto access) const {
+    static std::array<std::atomic_flag, 64> locks;
+    if (!threaded_ || !elements.shared) return access();
+    std::atomic_flag& lock = locks[reinterpret_cast<std::uintptr_t>(at) / 16 % locks.size()];
     while (lock.test_and_set(std::memory_order_acquire)) {
     }
     access();
     lock.clear(std::memory_order_release);
   }
 
-  static inline std::array<std::atomic_flag, 64> locks_;
   bool threaded_;
 };
 
 template <class Watch>
 class Machine {
  public:
+  // `threaded`: other machines run at the same time; `reports`: this one tells how far they are.
   Machine(const Script& script, std::span<const Memory> buffers, Control& control, Watch& watch,
-          bool threaded);
+          bool threaded = false, bool reports = true);
 
   // Runs one workgroup to its end. False: the run is to stop, for the reason in `failure` if any.
   bool run(const Ids& group);
+
+  // The same in pieces, for who runs several workgroups at a time: begin(), then go_on() until the
+  // workgroup has ended.
+  enum class Progress : std::uint8_t { Going, Ended, Stopped };
+  void begin(const Ids& group);
+  Progress go_on();
+
+  // The result of one of the script's ops; it takes as many steps as it takes.
+  Bits call_op(std::uint32_t op, std::span<const Bits> arguments);
 
   std::vector<Diagnostic> failure;
   RunStats stats() const { return {steps_ - allowance_, evaluations_}; }
@@ -129,7 +146,8 @@ class Machine {
     std::vector<Bits> values;
   };
 
-  bool phase();
+  void line_up();
+  bool pass_barrier();
   Pause turn(std::uint32_t invocation);
   Pause advance(const Frame& frame, std::uint32_t& pc, bool single);
   void evaluate(const Frame& frame, const Step& step);
@@ -145,10 +163,11 @@ class Machine {
   Watch& watch_;
   ElementAccess access_;
   std::vector<Elements> elements_;
-  std::vector<std::vector<std::uint64_t>> workgroup_memory_;
+  std::vector<std::vector<std::byte>> workgroup_memory_;
   const std::uint32_t invocations_;  // in a workgroup
   const bool interleaved_;           // invocations take turns after each statement
   const bool keeps_all_;             // the state of all invocations, not just of one
+  const bool reports_;
 
   Ids group_{};
   Ids local_{};
@@ -157,9 +176,10 @@ class Machine {
   std::vector<Bits> locals_;
   std::vector<Bits> values_;
   std::vector<OpFrame> ops_;
-  std::vector<std::uint32_t> runnable_;
+  std::vector<std::uint32_t> runnable_;  // the next one is the last of the list
+  std::vector<std::uint32_t> later_;     // those that had their turn in a round of all
   std::vector<std::uint32_t> waiting_;  // at a barrier
-  Random random_;
+  Random random_{0};
   std::uint64_t steps_ = 0;      // taken, and those still allowed
   std::uint64_t allowance_ = 0;  // until the next look at the limit and the stop flag
   std::uint64_t evaluations_ = 0;
@@ -168,25 +188,24 @@ class Machine {
 
 template <class Watch>
 Machine<Watch>::Machine(const Script& script, std::span<const Memory> buffers, Control& control,
-                        Watch& watch, bool threaded)
+                        Watch& watch, bool threaded, bool reports)
     : script_(script),
       control_(control),
       watch_(watch),
       access_(threaded),
       invocations_(script.program.workgroup_size[0] * script.program.workgroup_size[1] *
                    script.program.workgroup_size[2]),
-      interleaved_(control.options.schedule.kind == Schedule::Kind::Random ||
-                   control.options.schedule.kind == Schedule::Kind::RoundRobin),
+      interleaved_(control.options.schedule.kind == Schedule::Kind::RoundRobin ||
+                   control.options.schedule.has_seed()),
       keeps_all_(interleaved_ || script.has_barrier),
-      values_(script.body.values),
-      random_(control.options.schedule.seed) {
+      reports_(reports),
+      values_(script.body.values) {
   for (std::size_t i = 0; i < script.program.buffers.size(); ++i) {
     const BufferDecl& buffer = script.program.buffers[i];
     Memory memory = buffers[i];
     if (buffer.access == BufferAccess::Workgroup) {
       const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
-      std::vector<std::uint64_t>& own = workgroup_memory_.emplace_back((bytes + 7) / 8);
-      memory = Memory(reinterpret_cast<std::byte*>(own.data()), bytes);
+      memory = workgroup_memory_.emplace_back(bytes);
     }
     elements_.push_back(elements_of(buffer, memory));
   }
@@ -198,73 +217,78 @@ Machine<Watch>::Machine(const Script& script, std::span<const Memory> buffers, C
 
 template <class Watch>
 bool Machine<Watch>::run(const Ids& group) {
-  group_ = group;
-  for (auto& memory : workgroup_memory_) std::ranges::fill(memory, 0);
-  watch_.begin_group(group);
-  std::ranges::fill(pcs_, 0);
-  while (phase()) {
-    if (waiting_.empty()) return true;  // all have ended
-    const auto elsewhere = [&](std::uint32_t i) { return pcs_[i] != pcs_[waiting_[0]]; };
-    if (waiting_.size() != invocations_ || std::ranges::any_of(waiting_, elsewhere)) {
-      diverged();
-      return false;
-    }
-    watch_.barrier();
-  }
-  return false;
+  begin(group);
+  Progress progress = Progress::Going;
+  while (progress == Progress::Going) progress = go_on();
+  return progress == Progress::Ended;
 }
 
-// Runs all invocations to their next barrier or their end.
 template <class Watch>
-bool Machine<Watch>::phase() {
+void Machine<Watch>::begin(const Ids& group) {
+  group_ = group;
+  for (auto& memory : workgroup_memory_) std::ranges::fill(memory, std::byte{});
+  watch_.begin_group(group);
+  std::ranges::fill(pcs_, 0);
+  // Each workgroup has an order of its own, whichever machine runs it.
+  random_ = Random(control_.options.schedule.seed);
+  for (std::uint32_t id : group) random_ = Random(random_.next() + id);
+  line_up();
+}
+
+// All invocations can run.
+template <class Watch>
+void Machine<Watch>::line_up() {
   waiting_.clear();
-  const auto turn_of = [&](std::uint32_t invocation) {
-    const Pause pause = turn(invocation);
-    if (pause == Pause::Barrier) waiting_.push_back(invocation);
-    return pause;
-  };
-  switch (control_.options.schedule.kind) {
-    case Schedule::Kind::Sequential:
-      for (std::uint32_t i = 0; i < invocations_; ++i) {
-        if (turn_of(i) == Pause::Stopped) return false;
-      }
-      return true;
-    case Schedule::Kind::Reverse:
-      for (std::uint32_t i = invocations_; i-- > 0;) {
-        if (turn_of(i) == Pause::Stopped) return false;
-      }
-      return true;
-    case Schedule::Kind::RoundRobin:
-    case Schedule::Kind::Random: break;
-  }
   runnable_.resize(invocations_);
   std::iota(runnable_.begin(), runnable_.end(), 0);
-  bool stopped = false;
-  while (!runnable_.empty() && !stopped) {
-    if (control_.options.schedule.kind == Schedule::Kind::RoundRobin) {
-      std::erase_if(runnable_, [&](std::uint32_t invocation) {
-        const Pause pause = stopped ? Pause::Stopped : turn_of(invocation);
-        stopped = pause == Pause::Stopped;
-        return pause != Pause::Turn;
-      });
-    } else {
-      std::uint32_t& chosen =
-          runnable_[random_.below(static_cast<std::uint32_t>(runnable_.size()))];
-      const Pause pause = turn_of(chosen);
-      stopped = pause == Pause::Stopped;
-      if (pause == Pause::Turn) continue;
-      chosen = runnable_.back();
-      runnable_.pop_back();
-    }
+  if (control_.options.schedule.kind != Schedule::Kind::Reverse) std::ranges::reverse(runnable_);
+}
+
+// Gives one invocation its turn.
+template <class Watch>
+typename Machine<Watch>::Progress Machine<Watch>::go_on() {
+  if (control_.options.schedule.has_seed()) {
+    const auto count = static_cast<std::uint32_t>(runnable_.size());
+    std::swap(runnable_[random_.below(count)], runnable_.back());
   }
-  return !stopped;
+  const std::uint32_t invocation = runnable_.back();
+  runnable_.pop_back();
+  const bool in_rounds = control_.options.schedule.kind == Schedule::Kind::RoundRobin;
+  switch (turn(invocation)) {
+    case Pause::Turn: (in_rounds ? later_ : runnable_).push_back(invocation); break;
+    case Pause::Barrier: waiting_.push_back(invocation); break;
+    case Pause::Ended: break;
+    case Pause::Stopped: return Progress::Stopped;
+  }
+  if (runnable_.empty()) {
+    std::ranges::reverse(later_);
+    std::swap(runnable_, later_);
+  }
+  if (!runnable_.empty()) return Progress::Going;
+  if (waiting_.empty()) {
+    control_.finished.fetch_add(1, std::memory_order_relaxed);
+    return Progress::Ended;
+  }
+  return pass_barrier() ? Progress::Going : Progress::Stopped;
+}
+
+// Those at a barrier go on when everybody is there.
+template <class Watch>
+bool Machine<Watch>::pass_barrier() {
+  const auto elsewhere = [&](std::uint32_t i) { return pcs_[i] != pcs_[waiting_[0]]; };
+  if (waiting_.size() != invocations_ || std::ranges::any_of(waiting_, elsewhere)) {
+    diverged();
+    return false;
+  }
+  watch_.barrier();
+  line_up();
+  return true;
 }
 
 template <class Watch>
 typename Machine<Watch>::Pause Machine<Watch>::turn(std::uint32_t invocation) {
-  const auto& size = script_.program.workgroup_size;
   invocation_ = invocation;
-  local_ = {invocation % size[0], invocation / size[0] % size[1], invocation / size[0] / size[1]};
+  local_ = local_ids(script_.program, invocation);
   const std::size_t kept = keeps_all_ ? invocation : 0;
   if (!keeps_all_) pcs_[0] = 0;
   const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
@@ -377,11 +401,17 @@ Bits Machine<Watch>::value_of(const Frame& frame, const Node& node) {
 // An op does not call itself, directly or through others, so one frame for each is enough.
 template <class Watch>
 Bits Machine<Watch>::call(const Frame& caller, const Node& node) {
-  const Frame frame{&script_.ops[node.imm], ops_[node.imm].locals.data(),
-                    ops_[node.imm].values.data()};
   for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
-    frame.locals[i] = caller.values[caller.script->operands[node.args[0].index + i].index];
+    ops_[node.imm].locals[i] =
+        caller.values[caller.script->operands[node.args[0].index + i].index];
   }
+  return call_op(node.imm, {});
+}
+
+template <class Watch>
+Bits Machine<Watch>::call_op(std::uint32_t op, std::span<const Bits> arguments) {
+  const Frame frame{&script_.ops[op], ops_[op].locals.data(), ops_[op].values.data()};
+  std::ranges::copy(arguments, frame.locals);
   std::uint32_t pc = 0;
   if (advance(frame, pc, false) != Pause::Ended) return {};
   return frame.values[frame.script->steps[pc - 1].value.index];
@@ -414,28 +444,31 @@ std::uint32_t Machine<Watch>::update(const Frame& frame, const Step& step) {
   return old;
 }
 
-// Takes the next portion of steps. A run with a limit has one machine, so the count is exact.
+// Takes the next portion of steps. A run with a limit has one thread; where it has several machines
+// they take single steps, so that the count is exact.
 template <class Watch>
 bool Machine<Watch>::spend() {
-  constexpr std::uint64_t kPortion = 1 << 14;
-  const std::uint64_t limit = control_.options.max_steps;
-  if (limit != 0 && steps_ == limit) {
-    failure = {diagnose<message::too_many_steps>(limit)};
+  const RunOptions& options = control_.options;
+  if (options.max_steps != 0 && control_.spent == options.max_steps) {
+    failure = {diagnose<message::too_many_steps>(options.max_steps)};
     return false;
   }
+  if (reports_) control_.report();
   if (control_.stopped()) return false;
-  allowance_ = limit == 0 ? kPortion : std::min(kPortion, limit - steps_);
+  allowance_ = 1 << 14;
+  if (options.max_steps != 0) {
+    if (options.schedule.kind == Schedule::Kind::Mixed) allowance_ = 1;
+    allowance_ = std::min(allowance_, options.max_steps - control_.spent);
+    control_.spent += allowance_;
+  }
   steps_ += allowance_;
   return true;
 }
 
-std::string ids_text(const Ids& ids);  // "(1, 2, 3)"
-
 template <class Watch>
 void Machine<Watch>::diverged() {
-  const auto& size = script_.program.workgroup_size;
   const auto local_text = [&](std::uint32_t i) {
-    return ids_text({i % size[0], i / size[0] % size[1], i / size[0] / size[1]});
+    return ids_text(local_ids(script_.program, i));
   };
   // Somebody who is not where the first one waits.
   std::uint32_t other = 0;

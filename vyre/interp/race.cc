@@ -9,6 +9,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "vyre/base/zeroed.h"
 #include "vyre/interp/groups.h"
 #include "vyre/interp/machine.h"
 
@@ -16,9 +17,6 @@ namespace vyre {
 namespace {
 
 constexpr std::size_t kKinds = 3;
-
-// More pairs of places than this help nobody.
-constexpr std::size_t kMaxRaces = 100;
 
 // Which accesses by two invocations conflict when nothing orders them.
 constexpr bool conflict(AccessKind a, AccessKind b) {
@@ -46,39 +44,29 @@ inline void enter(Who& who, Who number) { who = who == 0 || who == number ? numb
 inline bool has_another(Who who, Who number) { return who != 0 && who != number; }
 
 struct Shadow {
-  std::uint32_t epoch;  // in which `invocations` were entered
-  std::uint32_t racy;
+  std::uint32_t epoch;   // in which `invocations` were entered
+  std::uint32_t places;  // one bit for each that accessed it, shared by several in long programs
   std::array<Who, kKinds> invocations;  // of one workgroup, since its last barrier
   std::array<Who, kKinds> groups;       // in the whole run
 };
 static_assert(sizeof(Shadow) <= 32);
 
-struct Free {
-  void operator()(Shadow* shadow) const { std::free(shadow); }
-};
+constexpr std::uint32_t kRacy = std::uint32_t{1} << 31;  // among the bits of `places`
+
+constexpr std::uint32_t place_bit(Place place) { return std::uint32_t{1} << place % 31; }
 
 // The shadow of one buffer; none for a buffer that nobody writes.
 struct ShadowBuffer {
-  std::unique_ptr<Shadow, Free> elements;
-  std::uint64_t length = 0;
+  ZeroedArray<Shadow> elements;
   std::uint64_t racy = 0;  // elements
   bool shared = false;     // by workgroups
 };
 
-// At a place where races were noticed: how often, and some of the elements.
-struct Noticed {
-  std::uint32_t buffer = 0;
-  std::uint64_t times = 0;
-  std::vector<std::uint32_t> watched;
-};
-
 class RaceWatch : public NoWatch {
  public:
-  explicit RaceWatch(const Script& script)
-      : noticed(script.body.nodes.size() + script.program.body.stmts.size()), script_(script) {}
+  explicit RaceWatch(const Script& script) : script_(script) {}
 
   std::vector<ShadowBuffer> buffers;
-  std::vector<Noticed> noticed;  // by place
 
   void begin_group(const Ids&) {
     ++group_;
@@ -88,9 +76,7 @@ class RaceWatch : public NoWatch {
     if (++epoch_ != 0) return;
     // The numbers of epochs are used up: nothing entered so far belongs to one that follows.
     for (ShadowBuffer& buffer : buffers) {
-      for (std::uint64_t i = 0; buffer.elements && i < buffer.length; ++i) {
-        buffer.elements.get()[i].epoch = 0;
-      }
+      for (Shadow& shadow : buffer.elements.span()) shadow.epoch = 0;
     }
     epoch_ = 1;
   }
@@ -108,8 +94,8 @@ class RaceWatch : public NoWatch {
  private:
   void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, const auto& source) {
     ShadowBuffer& shadows = buffers[buffer];
-    if (shadows.elements == nullptr) return;
-    Shadow& shadow = shadows.elements.get()[index];
+    if (shadows.elements.span().empty()) return;
+    Shadow& shadow = shadows.elements.span()[index];
     const Who group = shadows.shared ? group_ : 1;
     if (shadow.epoch != epoch_) {
       shadow.epoch = epoch_;
@@ -119,25 +105,16 @@ class RaceWatch : public NoWatch {
     Who& groups = shadow.groups[static_cast<std::size_t>(kind)];
     enter(invocations, invocation_);
     enter(groups, group);
+    shadow.places |= place_bit(place_of(script_, source));
     for (std::size_t other = 0; other < kKinds; ++other) {
       if (!conflict(kind, static_cast<AccessKind>(other))) continue;
       if (has_another(shadow.invocations[other], invocation_) ||
           has_another(shadow.groups[other], group)) {
-        return notice(shadow, buffer, index, place_of(script_, source));
+        shadows.racy += (shadow.places & kRacy) == 0;
+        shadow.places |= kRacy;
+        return;
       }
     }
-  }
-
-  // Counts an element once, but lets each place have elements to watch: the first few, and then
-  // ever fewer.
-  void notice(Shadow& shadow, std::uint32_t buffer, std::uint32_t index, Place place) {
-    constexpr std::uint64_t kFirst = 8;
-    buffers[buffer].racy += shadow.racy == 0;
-    shadow.racy = 1;
-    Noticed& here = noticed[place];
-    here.buffer = buffer;
-    if (here.times < kFirst || (here.times & (here.times - 1)) == 0) here.watched.push_back(index);
-    ++here.times;
   }
 
   const Script& script_;
@@ -150,13 +127,26 @@ class RaceWatch : public NoWatch {
 
 class WitnessWatch : public NoWatch {
  public:
-  WitnessWatch(const Script& script, std::span<const Noticed> noticed) : script_(script) {
-    for (const Noticed& place : noticed) {
-      for (std::uint32_t index : place.watched) watched_[key(place.buffer, index)] = {};
+  WitnessWatch(const Script& script, std::span<const ShadowBuffer> buffers) : script_(script) {
+    constexpr std::uint64_t kMost = 1 << 14;
+    constexpr std::uint64_t kFirst = 16;
+    std::uint64_t racy = 0;
+    for (const ShadowBuffer& buffer : buffers) racy += buffer.racy;
+    // By the places that accessed them: how often they were met. Of many, the first few of each
+    // kind and then ever fewer are watched.
+    std::unordered_map<std::uint64_t, std::uint64_t> met;
+    for (std::uint32_t b = 0; b < buffers.size(); ++b) {
+      const std::span<const Shadow> elements = buffers[b].elements.span();
+      for (std::uint32_t i = 0; buffers[b].racy > 0 && i < elements.size(); ++i) {
+        if ((elements[i].places & kRacy) == 0) continue;
+        const std::uint64_t times = met[key(b, elements[i].places)]++;
+        if (racy <= kMost || times < kFirst || (times & (times - 1)) == 0) watched_[key(b, i)] = {};
+      }
     }
   }
 
-  std::vector<Race> races;  // one for each pair of places
+  std::vector<Race> races;  // one for each pair of places, up to kMaxRaces
+  std::uint64_t more = 0;   // pairs beyond those
 
   void begin_group(const Ids& group) {
     group_ = group;
@@ -199,23 +189,23 @@ class WitnessWatch : public NoWatch {
 
   void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, ExprId expr,
               Place place) {
-    if (races.size() >= kMaxRaces) return;
     const auto found = watched_.find(key(buffer, index));
     if (found == watched_.end()) return;
     auto& [in_epoch, in_groups] = found->second;
-    const auto& size = script_.program.workgroup_size;
     Seen now{
         {kind, StmtId{stmt_}, expr, {}, group_, {}}, place, group_number_, epoch_, invocation_};
-    now.access.local = {invocation_ % size[0], invocation_ / size[0] % size[1],
-                        invocation_ / size[0] / size[1]};
+    now.access.local = local_ids(script_.program, invocation_);
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      now.access.global[axis] = group_[axis] * size[axis] + now.access.local[axis];
+      now.access.global[axis] =
+          group_[axis] * script_.program.workgroup_size[axis] + now.access.local[axis];
     }
     const auto meet = [&](const Seen& seen) {
       if (!conflict(kind, seen.access.kind)) return;
       const Race race{BufferId{buffer}, index, seen.access, now.access, 0};
       const auto [known, is_new] = pairs_.emplace(std::minmax(place, seen.place), races.size());
-      if (is_new) return races.push_back(race);
+      if (is_new && races.size() < kMaxRaces) return races.push_back(race);
+      if (is_new) ++more;
+      if (known->second >= kMaxRaces) return;
       // One across workgroups says more: no barrier helps.
       Race& shown = races[known->second];
       if (seen.group != now.group && shown.first.workgroup == shown.second.workgroup) shown = race;
@@ -273,15 +263,13 @@ class Copies {
       if (access == BufferAccess::Workgroup) continue;
       memories_[i] = buffers[i];
       if (access != BufferAccess::ReadWrite) continue;
-      std::vector<std::uint64_t>& own = own_.emplace_back((buffers[i].size() + 7) / 8);
-      memories_[i] = Memory(reinterpret_cast<std::byte*>(own.data()), buffers[i].size());
-      std::ranges::copy(buffers[i], memories_[i].begin());
+      memories_[i] = own_.emplace_back(buffers[i].begin(), buffers[i].end());
     }
   }
   std::span<const Memory> memories() const { return memories_; }
 
  private:
-  std::vector<std::vector<std::uint64_t>> own_;
+  std::vector<std::vector<std::byte>> own_;
   std::vector<Memory> memories_;
 };
 
@@ -297,12 +285,10 @@ Result<RaceWatch> make_watch(const Script& script, const Grid& grid,
     ShadowBuffer& shadow = watch.buffers.emplace_back();
     if (!written[i]) continue;
     shadow.shared = buffer.access != BufferAccess::Workgroup;
-    shadow.length =
+    const std::uint64_t length =
         shadow.shared ? buffers[i].size() / stride(buffer.element) : std::uint64_t{buffer.count};
-    shadow.elements.reset(static_cast<Shadow*>(
-        std::calloc(static_cast<std::size_t>(shadow.length) + 1, sizeof(Shadow))));
-    if (shadow.elements == nullptr) {
-      return diagnose<message::out_of_memory>(shadow.length * sizeof(Shadow), "the race detector");
+    if (!shadow.elements.allocate(length)) {
+      return diagnose<message::out_of_memory>(length * sizeof(Shadow), "the race detector");
     }
   }
   return watch;
@@ -329,17 +315,22 @@ Result<bool> detect(const Script& script, const Grid& grid, std::span<const Memo
   report.racy_elements = std::max(report.racy_elements, racy);
   if (racy == 0) return true;
 
-  WitnessWatch witness(script, watch->noticed);
+  WitnessWatch witness(script, watch->buffers);
   const Copies again(script.program, initial);
   const Result<RunStats> ran_again = run_watched(script, grid, again.memories(), options, witness);
   if (!ran_again) return ran_again.diagnostics();
   assert(!witness.races.empty());
   for (Race& race : witness.races) {
     const auto same = [&](const Race& known) { return places_of(known) == places_of(race); };
-    if (report.races.size() >= kMaxRaces || std::ranges::any_of(report.races, same)) continue;
+    if (std::ranges::any_of(report.races, same)) continue;
+    if (report.races.size() >= kMaxRaces) {
+      ++witness.more;
+      continue;
+    }
     race.elements = watch->buffers[race.buffer.index].racy;
     report.races.push_back(race);
   }
+  report.more_races = std::max(report.more_races, witness.more);
   return true;
 }
 
@@ -380,11 +371,20 @@ std::vector<Schedule> race_schedules() {
 Result<RaceReport> find_races(const Script& script, const Grid& grid,
                               std::span<const Memory> buffers, const RunOptions& options,
                               std::span<const Schedule> schedules) {
-  const std::vector<Schedule> standard = race_schedules();
-  if (schedules.empty()) schedules = standard;
+  std::vector<Schedule> standard = race_schedules();
+  const std::size_t detecting = schedules.empty() ? standard.size() : schedules.size();
+  if (schedules.empty()) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      standard.push_back({Schedule::Kind::Mixed, seed});
+    }
+    schedules = standard;
+  }
+  const bool order_shows = !ordered_atomics(script.program).empty();
   RaceReport report;
   std::optional<Copies> first;
   for (const Schedule& schedule : schedules) {
+    const bool detects = report.schedules < detecting;
+    if (!detects && (!order_shows || !report.clean())) break;
     RunOptions own = options;
     own.schedule = schedule;
     if (options.progress) {
@@ -394,8 +394,13 @@ Result<RaceReport> find_races(const Script& script, const Grid& grid,
       };
     }
     Copies copies(script.program, buffers);
-    const Result<bool> ran = detect(script, grid, buffers, copies.memories(), own, report);
-    if (!ran) return ran.diagnostics();
+    if (detects) {
+      const Result<bool> ran = detect(script, grid, buffers, copies.memories(), own, report);
+      if (!ran) return ran.diagnostics();
+    } else {
+      const Result<RunStats> ran = interpret(script, grid, copies.memories(), own);
+      if (!ran) return ran.diagnostics();
+    }
     ++report.schedules;
     if (!first) {
       first = std::move(copies);
@@ -419,9 +424,9 @@ Result<std::vector<std::vector<std::uint32_t>>> racy_elements(const Script& scri
   if (!ran) return ran.diagnostics();
   std::vector<std::vector<std::uint32_t>> racy(watch->buffers.size());
   for (std::size_t i = 0; i < racy.size(); ++i) {
-    const ShadowBuffer& buffer = watch->buffers[i];
-    for (std::uint64_t e = 0; buffer.elements && e < buffer.length; ++e) {
-      if (buffer.elements.get()[e].racy != 0) racy[i].push_back(static_cast<std::uint32_t>(e));
+    const std::span<const Shadow> elements = watch->buffers[i].elements.span();
+    for (std::uint32_t e = 0; e < elements.size(); ++e) {
+      if ((elements[e].places & kRacy) != 0) racy[i].push_back(e);
     }
   }
   return racy;

@@ -4,7 +4,8 @@
 // access (read, write, atomic), whether no workgroup, one, or more than one did it, and the same
 // for the invocations of the current workgroup since its last barrier. That is all that is needed
 // to see whether a pair of unordered, conflicting accesses exists, in whatever order they come. A
-// second run then watches a few of the elements and finds out who they were.
+// second run then watches the elements that race and finds out who accessed them: all of them, or
+// where there are very many, some of each set of places that have an element in common.
 #pragma once
 
 #include <cstddef>
@@ -46,15 +47,20 @@ struct OrderDependence {
   Bits second_value;
 };
 
+// More pairs of places than this help nobody.
+inline constexpr std::size_t kMaxRaces = 100;
+
 struct RaceReport {
-  std::vector<Race> races;                   // one for each pair of places
+  std::vector<Race> races;                   // one for each pair of places, up to kMaxRaces
+  std::uint64_t more_races = 0;              // pairs of places beyond those
   std::uint64_t racy_elements = 0;           // in the schedule that has most of them
   std::vector<OrderDependence> dependences;  // one for each buffer; only sought without races
   std::uint64_t schedules = 0;
   bool clean() const { return racy_elements == 0 && dependences.empty(); }
 };
 
-// The schedules that find_races() runs by default, of which there are at least eight.
+// The schedules in which find_races() looks for races, unless others are asked for: at least eight.
+// Where there are none but atomics whose order shows, it also compares what a few mixed ones leave.
 std::vector<Schedule> race_schedules();
 
 // `buffers` hold the initial contents, which stay as they are.

@@ -29,13 +29,16 @@ int leading_zeros(u128 a) {
 template <class Word>
 Word reverse_bits(Word a) {
   Word result = 0;
-  for (std::size_t i = 0; i < sizeof(Word) * 8; ++i, a >>= 1) result = (result << 1) | (a & 1);
+  for (std::size_t i = 0; i < sizeof(Word) * 8; ++i, a >>= 1) {
+    result = static_cast<Word>((result << 1) | (a & 1));
+  }
   return result;
 }
 
-u32 saturate(i64 exact) {
-  using limits = std::numeric_limits<i32>;
-  return static_cast<u32>(std::clamp<i64>(exact, limits::min(), limits::max()));
+template <class Number>
+Number saturate(i64 exact) {
+  using limits = std::numeric_limits<Number>;
+  return static_cast<Number>(std::clamp<i64>(exact, limits::min(), limits::max()));
 }
 
 // Word holds the bits of a number; Number is how they are read where that matters: as i32 for I32,
@@ -43,8 +46,8 @@ u32 saturate(i64 exact) {
 template <class Word, class Number = Word>
 Word eval_number(Operation op, Word a, Word b) {
   constexpr int width = sizeof(Word) * 8;
-  constexpr bool is_signed = std::is_same_v<Number, i32>;
-  constexpr Word ones = ~Word{0};
+  constexpr bool is_signed = std::is_signed_v<Number>;
+  constexpr Word ones = static_cast<Word>(~Word{0});
   const Number x = static_cast<Number>(a);
   const Number y = static_cast<Number>(b);
   const int count = static_cast<int>(b & (width - 1));
@@ -70,7 +73,7 @@ Word eval_number(Operation op, Word a, Word b) {
     case Operation::BitOr: return a | b;
     case Operation::BitXor: return a ^ b;
     case Operation::BitAnd: return a & b;
-    case Operation::Shl: return a << count;
+    case Operation::Shl: return static_cast<Word>(a << count);
     case Operation::Shr: return static_cast<Word>(x >> count);
     case Operation::Add: return a + b;
     case Operation::Sub: return a - b;
@@ -89,13 +92,13 @@ Word eval_number(Operation op, Word a, Word b) {
       // Two shifts, so that this compiles for u128, which has no mul_high.
       return static_cast<Word>(static_cast<u128>(a) * b >> (width / 2) >> (width / 2));
     case Operation::AddSat:
-      if constexpr (is_signed) return saturate(i64{x} + y);
+      if constexpr (is_signed) return static_cast<Word>(saturate<Number>(i64{x} + y));
       return a > ones - b ? ones : a + b;
     case Operation::SubSat:
-      if constexpr (is_signed) return saturate(i64{x} - y);
+      if constexpr (is_signed) return static_cast<Word>(saturate<Number>(i64{x} - y));
       return a < b ? 0 : a - b;
-    case Operation::RotateLeft: return (a << count) | (a >> rest);
-    case Operation::RotateRight: return (a >> count) | (a << rest);
+    case Operation::RotateLeft: return static_cast<Word>((a << count) | (a >> rest));
+    case Operation::RotateRight: return static_cast<Word>((a >> count) | (a << rest));
 
 #define FORM(name, tag, arity, meaning) case Operation::name:
 #include "vyre/ir/ops.def"
@@ -148,6 +151,11 @@ Bits eval(Operation op, DataType type, const Bits& a, const Bits& b) {
     case DataType::Bytes: break;  // in no operation's set
   }
   return result;
+}
+
+std::uint8_t eval_byte(Operation op, bool is_signed, std::uint8_t a, std::uint8_t b) {
+  return is_signed ? eval_number<std::uint8_t, std::int8_t>(op, a, b)
+                   : eval_number<std::uint8_t>(op, a, b);
 }
 
 Bits eval_cast(DataType source, DataType target, const Bits& value) {

@@ -11,6 +11,9 @@ namespace vyre {
 // second_operand() says. For a unary operation `b` is ignored.
 Bits eval(Operation op, DataType type, const Bits& a, const Bits& b = {});
 
+// The same on one number of 8 bits, signed or not: small enough to try all.
+std::uint8_t eval_byte(Operation op, bool is_signed, std::uint8_t a, std::uint8_t b);
+
 // A cast that the table has (cast_exists).
 Bits eval_cast(DataType source, DataType target, const Bits& value);
 

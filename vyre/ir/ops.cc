@@ -30,7 +30,7 @@ constexpr OperationInfo kOperations[] = {
 };
 
 constexpr AtomicInfo kAtomics[] = {
-#define ATOMIC(name, text, tag, operands, meaning) {AtomicOp::name, text, operands, meaning},
+#define ATOMIC(name, text, tag, operands, order, meaning) {AtomicOp::name, text, operands, AtomicOrder::order, meaning},
 #include "vyre/ir/ops.def"
 };
 

@@ -61,14 +61,17 @@ DataType second_operand(Operation op, DataType first);
 DataType result_of(Operation op, DataType first);
 
 enum class AtomicOp : std::uint8_t {
-#define ATOMIC(name, text, tag, operands, meaning) name = tag,
+#define ATOMIC(name, text, tag, operands, order, meaning) name = tag,
 #include "vyre/ir/ops.def"
 };
+
+enum class AtomicOrder : std::uint8_t { Any, Own };  // Any: updates of this kind commute
 
 struct AtomicInfo {
   AtomicOp op;
   std::string_view text;
   int operands;
+  AtomicOrder order;
   std::string_view meaning;
 };
 

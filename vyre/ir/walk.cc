@@ -36,6 +36,20 @@ bool is_else_if(const Body& body, const If& parent) {
          next(body, parent.else_begin) == parent.end;
 }
 
+std::optional<StmtId> too_deep(const Body& body) {
+  BlockStack<OpenBlock> stack(body);
+  std::size_t chained = 0;  // open blocks that are no level of their own
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    stack.enter(i, [&](const OpenBlock& closed, const OpenBlock& now) {
+      if (closed.is_chained) --chained;
+      if (now.is_chained && now.owner == closed.owner && !closed.is_else) ++chained;
+    });
+    if (stack.frames().size() - chained > kMaxStmtDepth) return StmtId{i};
+    stack.open(i);
+  }
+  return {};
+}
+
 std::string path_of(const Body& body, StmtId stmt) {
   struct Frame : OpenBlock {
     std::uint32_t count = 0;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -129,6 +130,9 @@ class BlockStack {
   const Body& body_;
   std::vector<Frame> frames_;
 };
+
+// The first statement that nests more deeply than kMaxStmtDepth.
+std::optional<StmtId> too_deep(const Body& body);
 
 // Where a statement stands: `body[3].then[0]`.
 std::string path_of(const Body& body, StmtId stmt);

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <mutex>
 
-#include "library_ops.h"
 #include "vyre/base/text.h"
+#include "vyre/library/library.h"
 #include "vyre/text/parse.h"
 
 namespace vyre {
@@ -12,28 +13,19 @@ namespace {
 
 using OpMap = std::map<std::string, Op, std::less<>>;
 
-// The tests check that every file of the library parses and validates.
-const OpMap& standard_library() {
-  static const OpMap ops = [] {
-    OpMap map;
-    for (const auto& [file, text] : embedded::library_ops) {
-      Result<Module> module = parse(text, file);
-      assert(module.ok());
-      if (!module.ok()) continue;
-      for (Item& item : module->items) {
-        Op& op = std::get<Op>(item);
-        std::string id = op.id;
-        map.emplace(std::move(id), std::move(op));
-      }
-    }
-    return map;
-  }();
-  return ops;
-}
-
-const Op* find_in(const OpMap& ops, std::string_view id) {
-  const auto found = ops.find(id);
-  return found == ops.end() ? nullptr : &found->second;
+// An op of the standard library, which is parsed when it is first asked for.
+const Op* find_standard(std::string_view id) {
+  static std::mutex mutex;
+  static OpMap parsed;
+  const std::lock_guard lock(mutex);
+  if (const auto known = parsed.find(id); known != parsed.end()) return &known->second;
+  const LibraryEntry* entry = find_library_entry(id);
+  if (entry == nullptr) return nullptr;
+  Result<Module> module = parse(entry->text, entry->file);
+  assert(module.ok());  // the tests parse and validate all of them
+  if (!module.ok()) return nullptr;
+  Op& op = std::get<Op>(module->items[0]);
+  return &parsed.emplace(std::string(id), std::move(op)).first->second;
 }
 
 }  // namespace
@@ -43,8 +35,8 @@ bool same_function(const Op& a, const Op& b) {
 }
 
 const Op* Registry::find(std::string_view id) const {
-  const Op* op = find_in(added_, id);
-  return op != nullptr ? op : find_in(standard_library(), id);
+  const auto added = added_.find(id);
+  return added != added_.end() ? &added->second : find_standard(id);
 }
 
 Result<const Op*> Registry::add(Op op) {
@@ -68,10 +60,16 @@ Result<bool> Registry::add(const Module& module) {
 
 std::vector<const Op*> Registry::all() const {
   std::vector<const Op*> ops;
-  for (const auto& [id, op] : standard_library()) ops.push_back(&op);
-  for (const auto& [id, op] : added_) ops.push_back(&op);
-  std::ranges::sort(ops, {}, [](const Op* op) -> const std::string& { return op->id; });
+  for (std::string_view id : ids()) ops.push_back(find(id));
   return ops;
+}
+
+std::vector<std::string_view> Registry::ids() const {
+  std::vector<std::string_view> all;
+  for (const LibraryEntry& entry : library_entries()) all.push_back(entry.id);
+  for (const auto& [id, op] : added_) all.push_back(id);
+  std::ranges::sort(all);
+  return all;
 }
 
 }  // namespace vyre

@@ -25,8 +25,9 @@ class Registry {
 
   const Op* find(std::string_view id) const;
 
-  // All ops, in the order of their ids.
+  // All ops, or just their ids, in the order of those.
   std::vector<const Op*> all() const;
+  std::vector<std::string_view> ids() const;
 
  private:
   std::map<std::string, Op, std::less<>> added_;

@@ -33,14 +33,16 @@ void check_size(const BufferDecl& buffer, std::uint64_t bytes, std::vector<Diagn
   const std::uint64_t least = each * buffer.count;
   if (buffer.element != DataType::Bytes && bytes % each != 0) {
     wrong.push_back(
-        diagnose<message::ragged_buffer>(buffer.name, bytes, each, text(buffer.element)));
+        diagnose<message::ragged_buffer>(buffer.name, plural(bytes, "byte"), each, text(buffer.element)));
   } else if (bytes > each * 0xffffffff) {
     // First of all, so that padding does not wrap around.
     const std::uint64_t length = bytes / each + (bytes % each != 0 ? 1 : 0);
     wrong.push_back(diagnose<message::long_buffer>(buffer.name, length));
   } else if (bytes = padded(buffer, bytes); bytes < least) {
-    wrong.push_back(diagnose<message::short_buffer>(buffer.name, bytes, buffer.count,
-                                                    text(buffer.element), least));
+    const std::string_view noun = buffer.element == DataType::Bytes ? "word" : "element";
+    wrong.push_back(diagnose<message::short_buffer>(buffer.name, plural(bytes / each, noun),
+                                                    plural(buffer.count, noun),
+                                                    plural(least, "byte")));
   } else if (buffer.access == BufferAccess::Uniform && bytes > kMaxUniformBytes) {
     wrong.push_back(diagnose<message::large_uniform>(buffer.name, bytes));
   }
@@ -87,6 +89,15 @@ const Registry& library() {
 }
 
 }  // namespace
+
+std::vector<BufferId> outputs_of(const Program& program) {
+  std::vector<BufferId> ids;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    if (program.buffers[i].access == BufferAccess::ReadWrite) ids.emplace_back(i);
+  }
+  std::ranges::sort(ids, {}, [&](BufferId id) { return program.buffers[id.index].binding; });
+  return ids;
+}
 
 std::vector<Diagnostic> check_launch(const Program& program, const Grid& grid,
                                      std::span<const BufferSize> buffers) {
@@ -303,15 +314,11 @@ Result<Outputs> dispatch(const Program& program, const Grid& grid,
 
   Outputs outputs;
   outputs.seconds = (*seconds)[0];
-  std::vector<const BufferDecl*> written;
-  for (const BufferDecl& buffer : program.buffers) {
-    if (buffer.access == BufferAccess::ReadWrite) written.push_back(&buffer);
-  }
-  std::ranges::sort(written, {}, &BufferDecl::binding);
-  for (const BufferDecl* buffer : written) {
-    const auto bound = std::ranges::find(launch.buffers, buffer->name, &BoundBuffer::name);
-    OutputBuffer& output = outputs.buffers.emplace_back(buffer->name, buffer->element);
-    output.bytes.resize(padded(*buffer, bound->buffer->bytes()));
+  for (BufferId id : outputs_of(program)) {
+    const BufferDecl& buffer = program.buffers[id.index];
+    const auto bound = std::ranges::find(launch.buffers, buffer.name, &BoundBuffer::name);
+    OutputBuffer& output = outputs.buffers.emplace_back(buffer.name, buffer.element);
+    output.bytes.resize(padded(buffer, bound->buffer->bytes()));
     const Result<bool> done = device->read(*bound->buffer->memory_, output.bytes);
     if (!done) return done.diagnostics();
   }

@@ -70,6 +70,9 @@ Result<Outputs> dispatch(const Program& program, const Grid& grid,
                          std::initializer_list<HostBuffer> buffers,
                          const DispatchOptions& options = {});
 
+// The read_write buffers of a program in the order of their bindings.
+std::vector<BufferId> outputs_of(const Program& program);
+
 // --- Programs and buffers that stay on a device -------------------------------------------------
 
 struct PipelineOptions {

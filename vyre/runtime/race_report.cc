@@ -191,7 +191,7 @@ std::string Describer::fix_of(const Race& race, const RaceReport& report) const 
 Diagnostic Describer::describe(const Race& race, const RaceReport& report, const Diagnostic* first,
                                const Diagnostic* second) const {
   const std::string more =
-      race.elements > 1 ? ", one of " + plural(race.elements, "racing element") : "";
+      race.elements > 1 ? ", one of " + plural(race.elements, "element") + " of it that race" : "";
   Diagnostic diagnostic = diagnose<message::data_race>(program_.buffers[race.buffer.index].name,
                                                        race.element, more, fix_of(race, report));
   if (first != nullptr) {
@@ -260,6 +260,10 @@ std::vector<Diagnostic> Describer::describe(const RaceReport& report) {
     const Diagnostic* places = located.empty() ? nullptr : &located[2 * i];
     diagnostics.push_back(
         describe(report.races[i], report, places, places == nullptr ? nullptr : places + 1));
+  }
+  if (report.more_races > 0) {
+    diagnostics.back().notes.push_back("  and " + plural(report.more_races, "more pair") +
+                                       " of places that race");
   }
   for (const OrderDependence& dependence : report.dependences) {
     diagnostics.push_back(describe(dependence));

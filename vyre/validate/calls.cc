@@ -110,7 +110,7 @@ Callees resolve_callees(const Module& module, const Registry& registry) {
     for (const auto& [id, callee] : callees.by_id) {
       if (callee.in_module) callees.known.push_back(id);
     }
-    for (const Op* op : registry.all()) callees.known.push_back(op->id);
+    for (std::string_view id : registry.ids()) callees.known.push_back(id);
     std::ranges::sort(callees.known);
   }
   return callees;

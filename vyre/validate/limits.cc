@@ -66,23 +66,6 @@ std::uint64_t name_bytes(const Context& context, const Stmt& stmt) {
   return bytes;
 }
 
-void check_statement_depth(Context& context) {
-  BlockStack<OpenBlock> stack(context.body);
-  std::size_t chained = 0;  // open blocks that are no level of their own
-  const std::uint32_t count = static_cast<std::uint32_t>(context.body.stmts.size());
-  bool reported = false;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    stack.enter(i, [&](const OpenBlock& closed, const OpenBlock& now) {
-      if (closed.is_chained) --chained;
-      if (now.is_chained && now.owner == closed.owner && !closed.is_else) ++chained;
-    });
-    const bool deep = stack.frames().size() - chained > kMaxStmtDepth;
-    if (deep && !reported) context.report<message::statement_depth>(Place::head(i));
-    reported |= deep;
-    stack.open(i);
-  }
-}
-
 }  // namespace
 
 bool check_limits(Context& context) {
@@ -94,7 +77,9 @@ bool check_limits(Context& context) {
   if (body.stmts.size() > kMaxStmts) {
     context.report<message::too_many_statements>(Place::head(kMaxStmts), shorten(context.name));
   }
-  check_statement_depth(context);
+  if (const std::optional<StmtId> deep = too_deep(body)) {
+    context.report<message::statement_depth>(Place::head(deep->index));
+  }
 
   // Bytes of names as written out: a short program may mention a long name very often.
   constexpr std::uint64_t kTooManyBytes = kMaxSourceBytes + 1;

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
+
+#include "vyre/base/zeroed.h"
 
 namespace vyre {
 namespace {
@@ -14,12 +15,8 @@ struct InterpKernel : Kernel {
   Script script;
 };
 
-struct Free {
-  void operator()(std::byte* bytes) const { std::free(bytes); }
-};
-
 struct HostMemory : DeviceMemory {
-  std::unique_ptr<std::byte, Free> bytes;
+  ZeroedArray<std::byte> bytes;
 };
 
 std::uint64_t physical_memory() {
@@ -60,21 +57,20 @@ class InterpDevice : public Device {
 
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
     auto memory = std::make_unique<HostMemory>();
-    if (bytes <= info_.max_buffer_bytes) {
-      memory->bytes.reset(static_cast<std::byte*>(std::calloc(bytes / 16 + 1, 16)));
+    if (bytes > info_.max_buffer_bytes || !memory->bytes.allocate(bytes)) {
+      return diagnose<message::out_of_memory>(bytes, info_.name);
     }
-    if (memory->bytes == nullptr) return diagnose<message::out_of_memory>(bytes, info_.name);
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
 
   Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
-    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes.get());
+    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes.span().begin());
     return true;
   }
 
   Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
-    const std::byte* from = static_cast<const HostMemory&>(memory).bytes.get();
-    std::copy(from, from + bytes.size(), bytes.begin());
+    const auto from = static_cast<const HostMemory&>(memory).bytes.span();
+    std::ranges::copy(from.first(bytes.size()), bytes.begin());
     return true;
   }
 
@@ -85,7 +81,7 @@ class InterpDevice : public Device {
       std::vector<Memory> buffers;
       for (const LaunchBuffer& buffer : launch.buffers) {
         auto* memory = static_cast<HostMemory*>(buffer.memory);
-        buffers.emplace_back(memory == nullptr ? nullptr : memory->bytes.get(), buffer.bytes);
+        buffers.push_back(memory == nullptr ? Memory() : memory->bytes.span().first(buffer.bytes));
       }
       const Script& script = static_cast<const InterpKernel*>(launch.kernel)->script;
       const auto begin = std::chrono::steady_clock::now();

@@ -1,0 +1,212 @@
+// Expanding calls changes nothing but the calls: generated programs give the same bytes, library ops
+// the same values, and what is one expression becomes just that.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/support/command.h"
+#include "vyre/base/random.h"
+#include "vyre/conform/generator.h"
+#include "vyre/interp/machine.h"
+#include "vyre/library/library.h"
+#include "vyre/passes/inline.h"
+#include "vyre/text/lexer.h"
+#include "vyre/vyre.h"
+
+namespace vyre {
+namespace {
+
+Result<Outputs> run_case(const Program& program, const Case& c, const Registry& registry) {
+  std::vector<HostBuffer> buffers;
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    if (program.buffers[i].access == BufferAccess::Workgroup) continue;
+    buffers.emplace_back(program.buffers[i].name, c.contents[i]);
+  }
+  DispatchOptions options;
+  options.registry = &registry;
+  options.run.threads = 1;
+  return dispatch(program, c.grid, buffers, options);
+}
+
+TEST(Inline, GeneratedProgramsGiveTheSameBytes) {
+  const std::uint64_t count = std::getenv("VYRE_LONG") != nullptr ? 5'000 : 300;
+  GeneratorOptions options;
+  options.ops = 6;
+  std::size_t with_calls = 0;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    const Case c = generate_case(seed, options);
+    Registry registry;
+    ASSERT_TRUE(registry.add(c.module).ok());
+    const Result<Linked> linked = link(c.program(), registry);
+    ASSERT_TRUE(linked.ok());
+    const Result<Program> flat = inline_calls(*linked);
+    ASSERT_TRUE(flat.ok()) << seed << ": " << flat.diagnostics()[0].problem;
+    EXPECT_TRUE(flat->body.callees.empty());
+    if (!c.program().body.callees.empty()) ++with_calls;
+    // What is printed loads again, and is the same.
+    const std::string text = print(Module{{*flat}});
+    const Result<Loaded> loaded = load({"inlined", text});
+    ASSERT_TRUE(loaded.ok()) << seed << ": " << render(loaded.diagnostics()[0], false) << text;
+    EXPECT_EQ(std::get<Program>(loaded->module.items[0]), *flat) << seed;
+    EXPECT_EQ(*inline_calls(*linked), *flat);  // again
+    const Result<Outputs> before = run_case(c.program(), c, registry);
+    const Result<Outputs> after = run_case(*flat, c, registry);
+    ASSERT_TRUE(before.ok() && after.ok()) << seed;
+    for (std::size_t i = 0; i < before->buffers.size(); ++i) {
+      EXPECT_EQ(before->buffers[i].bytes, after->buffers[i].bytes)
+          << "seed " << seed << "\n" << print(c.module) << text;
+    }
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(with_calls, count / 2);
+}
+
+// A value that is often at an edge.
+Bits random_value(Random& random, DataType type) {
+  constexpr std::uint32_t kEdges[] = {0, 1, 2, 31, 0x7fffffff, 0x80000000, 0xffffffff};
+  Bits bits;
+  for (std::size_t i = 0; i < min_bytes(type) / 4; ++i) {
+    bits.lanes[i] = random.one_in(3) ? random.pick(kEdges) : static_cast<std::uint32_t>(random.next());
+    if (random.one_in(4)) bits.lanes[i] >>= random.below(32);
+  }
+  if (type == DataType::Bool) bits.lanes[0] &= 1;
+  return bits;
+}
+
+TEST(Inline, LibraryOpsGiveTheSameValues) {
+  const Registry library;
+  Random random(4);
+  RunOptions options;
+  Control control{options, 1};
+  NoWatch watch;
+  std::size_t with_calls = 0;
+  for (const Op* op : library.all()) {
+    const Result<Op> flat = inline_calls(*op, library);
+    ASSERT_TRUE(flat.ok()) << op->id;
+    EXPECT_TRUE(flat->body.callees.empty());
+    if (op->body.callees.empty()) {
+      EXPECT_EQ(*flat, *op);
+      continue;
+    }
+    ++with_calls;
+    EXPECT_EQ(validate(Module{{*flat}}, builtin_ops()).size(), 1u) << op->id;  // V039: another body
+    const Script scripts[] = {make_script(link(*op, library)), make_script(link(*flat, library))};
+    Machine<NoWatch> called(scripts[0], {}, control, watch);
+    Machine<NoWatch> expanded(scripts[1], {}, control, watch);
+    for (int i = 0; i < 40; ++i) {
+      std::vector<Bits> arguments;
+      for (DataType type : op->signature.inputs) arguments.push_back(random_value(random, type));
+      const auto last = static_cast<std::uint32_t>(scripts[0].ops.size() - 1);
+      EXPECT_EQ(called.call_op(last, arguments), expanded.call_op(0, arguments)) << op->id;
+    }
+  }
+  EXPECT_GT(with_calls, 50u);
+}
+
+// --- No cost ------------------------------------------------------------------------------------
+
+// The body of an op of one expression, as it stands in the library's file, with elements of buffers
+// in the place of its parameters: what one would write by hand.
+std::string by_hand(const Op& op, std::string_view text) {
+  const std::size_t at = text.rfind("\n  return ") + 10;
+  const std::string_view expression = text.substr(at, text.rfind("\n}") - at);
+  Findings findings;
+  Lexer lexer(expression, findings);
+  std::string out;
+  std::size_t done = 0;
+  std::string_view before;
+  for (Token token = lexer.next_but_comments(); token.kind != Tok::End;
+       token = lexer.next_but_comments()) {
+    const std::string_view word = expression.substr(token.span.begin, token.span.end - token.span.begin);
+    out += expression.substr(done, token.span.begin - done);
+    done = token.span.end;
+    const bool is_call = expression.substr(done).starts_with('(');
+    bool is_parameter = false;
+    for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
+      if (before != "." && !is_call && word == op.body.locals[i].name) {
+        out += "p" + std::to_string(i) + "[i]";
+        is_parameter = true;
+      }
+    }
+    if (!is_parameter) out += word;
+    before = word;
+  }
+  out += expression.substr(done);
+  std::string program = "program p workgroup(64) {\n";
+  for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
+    program += "read p" + std::to_string(i) + ": " + std::string(vyre::text(op.signature.inputs[i])) + "[]\n";
+  }
+  program += "read_write out: " + std::string(vyre::text(op.signature.output)) + "[]\n";
+  return program + "let i = invocation_id.x\nif i < len(out) {\nout[i] = " + out + "\n}\n}\n";
+}
+
+std::string composed(const Op& op) {
+  Program program = *elementwise(op);
+  program.name = "p";
+  for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
+    program.buffers[i].name = "p" + std::to_string(i);
+  }
+  return print(Module{{program}});
+}
+
+TEST(Inline, OneExpressionCostsNothing) {
+  std::size_t compared = 0;
+  for (const LibraryEntry& entry : library_entries()) {
+    const Op& op = *Registry().find(entry.id);
+    if (op.body.stmts.size() != 1) continue;
+    ++compared;
+    const CommandResult mine = run_vyre({{"opt", "-"}}, by_hand(op, entry.text));
+    const CommandResult made = run_vyre({{"opt", "-"}}, composed(op));
+    ASSERT_EQ(mine.status, 0) << mine.err << by_hand(op, entry.text);
+    ASSERT_EQ(made.status, 0) << made.err;
+    EXPECT_EQ(mine.out, made.out);
+    if (!op.body.callees.empty()) continue;  // an op that it calls may have statements
+    EXPECT_EQ(made.out.find("__call"), std::string::npos) << made.out;
+  }
+  EXPECT_GT(compared, 200u);
+}
+
+// --- Size ---------------------------------------------------------------------------------------
+
+TEST(Inline, ReachesTheLimitWithoutOverflow) {
+  // 9 expressions for each of 100 000 calls, and those of the statements around them.
+  std::string text = "op my.f(x: u32) -> u32 { return ~(~(~(~(~(~(~(~x))))))) }\n"
+                     "program p workgroup(1) {\nread_write out: u32[]\n";
+  for (int i = 0; i < 99'000; ++i) text += "out[0] = my.f(1)\n";
+  text += "}\n";
+  const Result<Loaded> loaded = load({"large", text});
+  ASSERT_TRUE(loaded.ok());
+  Registry registry;
+  ASSERT_TRUE(registry.add(loaded->module).ok());
+  const Program& program = std::get<Program>(loaded->module.items[1]);
+  const Result<Linked> linked = link(program, registry);
+  ASSERT_TRUE(linked.ok());
+  const Result<Program> flat = inline_calls(*linked);
+  ASSERT_TRUE(flat.ok()) << flat.diagnostics()[0].problem;
+  EXPECT_TRUE(validate(*flat).empty());
+}
+
+TEST(Inline, GoesThroughLongChainsOfBranches) {
+  // An `else if` is no level, so there can be very many.
+  std::string op = "op my.f(x: u32) -> u32 {\n";
+  std::string program = "program p workgroup(1) {\nread_write out: u32[]\n";
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string number = std::to_string(i);
+    op += (i == 0 ? "if" : " else if") + (" x == " + number) + " { return " + number + " + 1 }";
+    program += (i == 0 ? "if" : " else if") + (" out[1] == " + number) + " { out[0] = " + number + " }";
+  }
+  const Result<Loaded> loaded =
+      load({"long", op + "\nreturn 0 }\n" + program + "\nout[2] = my.f(out[3]) }\n"});
+  ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0], false);
+  Registry registry;
+  ASSERT_TRUE(registry.add(loaded->module).ok());
+  const Result<Linked> linked = link(std::get<Program>(loaded->module.items[1]), registry);
+  ASSERT_TRUE(linked.ok());
+  const Result<Program> flat = inline_calls(*linked);
+  ASSERT_TRUE(flat.ok()) << flat.diagnostics()[0].problem;
+  EXPECT_TRUE(validate(*flat).empty());
+}
+
+}  // namespace
+}  // namespace vyre

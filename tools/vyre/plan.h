@@ -1,0 +1,29 @@
+// What is to be done with a program that runs: where, how often, and where its outputs go.
+#pragma once
+
+#include "tools/vyre/image.h"
+#include "tools/vyre/request.h"
+#include "tools/vyre/trace.h"
+
+namespace vyre {
+
+struct Outlet {
+  BufferId buffer;
+  std::string_view path;  // empty: printed
+};
+
+struct Plan {
+  std::vector<Outlet> outlets;
+  std::vector<ImageRequest> images;
+  std::vector<const Backend*> backends;
+  std::optional<TraceRequest> trace;
+  std::uint64_t repeat = 1;
+  bool all = false;         // backends
+  bool raw_stdout = false;  // the bytes of a buffer go to standard output
+};
+
+// All that is wrong with what is asked for, or a plan that can be followed.
+Result<Plan> read_plan(const Invocation& invocation, const Console& console,
+                       const Request& request);
+
+}  // namespace vyre

@@ -1,0 +1,83 @@
+#include "vyre/build/elementwise.h"
+
+#include <algorithm>
+#include <set>
+
+#include "vyre/base/text.h"
+#include "vyre/ir/intern.h"
+#include "vyre/text/lexer.h"
+
+namespace vyre {
+namespace {
+
+// A name that is not taken and not reserved.
+std::string fresh(std::string name, std::set<std::string>& taken) {
+  while (is_reserved(name) || taken.contains(name)) name += "_";
+  taken.insert(name);
+  return name;
+}
+
+Result<Program> with_inputs(const Op& op, std::size_t inputs) {
+  if (op.signature.inputs.size() == inputs) return elementwise(op);
+  return diagnose<message::template_inputs>(shorten(op.id), plural(op.signature.inputs.size(), "input"),
+                                            inputs == 1 ? "map() takes ops of one" : "zip() takes ops of two");
+}
+
+}  // namespace
+
+Result<Program> elementwise(const Op& op) {
+  const Op* chain[] = {&op};
+  return elementwise(chain);
+}
+
+Result<Program> map(const Op& op) { return with_inputs(op, 1); }
+Result<Program> zip(const Op& op) { return with_inputs(op, 2); }
+
+Result<Program> elementwise(std::span<const Op* const> chain) {
+  if (chain.empty()) return diagnose<message::empty_chain>();
+  Program program;
+  program.workgroup_size = {64, 1, 1};
+  Body& body = program.body;
+  Interner interner(body);
+  std::set<std::string> taken;
+  body.locals.push_back({fresh("i", taken)});
+  const std::string out_name = fresh("out", taken);
+  const auto add_buffer = [&](const std::string& name, BufferAccess access, DataType element) {
+    const auto binding = static_cast<std::uint32_t>(program.buffers.size());
+    program.buffers.push_back(BufferDecl::storage(name, binding, access, element));
+  };
+  const ExprId id = interner.make(Operation::InvocationId, 0, 0, {});
+  const ExprId index = interner.local(LocalId{0u});
+  ExprId value;
+  DataType given = DataType::Unknown;  // the type of `value`
+  for (const Op* op : chain) {
+    const std::vector<DataType>& inputs = op->signature.inputs;
+    std::vector<ExprId> arguments;
+    if (value.exists()) {
+      if (inputs.empty() || inputs[0] != given) {
+        return diagnose<message::chain_type>(
+            shorten(op->id), inputs.empty() ? "nothing" : text(inputs[0]), text(given));
+      }
+      arguments.push_back(value);
+    }
+    given = op->signature.output;
+    while (arguments.size() < inputs.size()) {
+      const std::size_t k = arguments.size();
+      add_buffer(fresh(op->body.locals[k].name, taken), BufferAccess::ReadOnly, inputs[k]);
+      arguments.push_back(interner.load(BufferId{program.buffers.size() - 1}, index));
+    }
+    value = interner.call(op->id, arguments);
+    std::string name = op->id;
+    std::ranges::replace(name, '.', '_');
+    program.name += (program.name.empty() ? "" : "_then_") + name;
+  }
+  add_buffer(out_name, BufferAccess::ReadWrite, given);
+  const BufferId last{program.buffers.size() - 1};
+  const ExprId inside =
+      interner.make(Operation::Lt, 0, 0, std::array{index, interner.length(last)});
+  body.stmts = {Let{LocalId{0u}, id}, If{inside, StmtId{3u}, StmtId{3u}}, Store{last, index, value}};
+  program.body = canonical(body);
+  return program;
+}
+
+}  // namespace vyre

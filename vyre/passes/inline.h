@@ -1,0 +1,27 @@
+// Expands calls, so that a program is one body without any.
+//
+// An op whose body is one `return` becomes that expression, with the arguments in the place of the
+// parameters: the result is what one would have written by hand. The statements of any other op go
+// in front of the statement that calls it. Its arguments are bound to locals first, left to right;
+// its locals become `__call<N>_<name>`; a `return` that is not the last statement becomes an
+// assignment in structured control flow. So each argument is evaluated once, and nothing but the
+// caller's own `return` ends the caller.
+//
+// An argument that is large and wanted more than once, or deep, is bound to a local as well, so that
+// calls in calls do not multiply. What is beyond the limits of a program all the same is reported
+// with the chain of calls that leads there.
+#pragma once
+
+#include "vyre/base/result.h"
+#include "vyre/ir/program.h"
+#include "vyre/library/registry.h"
+
+namespace vyre {
+
+// A linked program. The result is valid.
+Result<Program> inline_calls(const Linked& linked);
+
+// A valid op whose callees are in the registry.
+Result<Op> inline_calls(const Op& op, const Registry& registry);
+
+}  // namespace vyre

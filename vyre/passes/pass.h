@@ -1,0 +1,29 @@
+// The passes that make of a linked program one that backends emit. Each is a function from a
+// program to one that gives the same bytes; the list says in which order they run.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "vyre/base/result.h"
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+struct Pass {
+  std::string_view name;
+  std::string_view summary;
+  // Behind `inline` there are no ops any more.
+  Result<Program> (*run)(const Linked& linked);
+};
+
+std::span<const Pass> all_passes();
+const Pass* find_pass(std::string_view name);
+
+// Runs passes in the given order, all of them when none are given; the first one is always
+// `inline`. `after` is called with each result.
+Result<Program> optimise(const Linked& linked, std::span<const Pass* const> passes = {},
+                         const std::function<void(const Pass&, const Program&)>& after = {});
+
+}  // namespace vyre

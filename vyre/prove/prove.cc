@@ -1,0 +1,408 @@
+#include "vyre/prove/prove.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "vyre/base/text.h"
+#include "vyre/compile.h"
+#include "vyre/interp/machine.h"
+#include "vyre/passes/inline.h"
+#include "vyre/prove/laws.h"
+#include "vyre/prove/smt.h"
+#include "vyre/text/print.h"
+
+extern char** environ;
+
+namespace vyre {
+namespace {
+
+// The ops that a law speaks of: the op itself, then the law's arguments in their places.
+std::vector<const Op*> ops_of(const Law& law, const Op& op, const Registry& registry) {
+  std::vector<const Op*> ops{&op};
+  for (const LawArgument& argument : law.arguments) {
+    const std::string* id = std::get_if<std::string>(&argument);
+    ops.push_back(id == nullptr ? nullptr : *id == op.id ? &op : registry.find(*id));
+  }
+  return ops;
+}
+
+// --- A law as a formula -------------------------------------------------------------------------
+
+struct Symbols {
+  using Value = Symbol;
+  using Truth = std::string;
+
+  const Law& law;
+  Formula formula;
+  std::vector<Op> ops;  // without calls
+  std::vector<Diagnostic> failure;
+
+  Value call(std::size_t k, std::span<const Value> args) {
+    Result<Value> result = formula.apply(ops[k], args);
+    if (result.ok()) return *result;
+    failure.assign(result.diagnostics().begin(), result.diagnostics().end());
+    return formula.constant(ops[k].signature.output, {});
+  }
+  Value apply(std::span<const Value> args) { return call(0, args); }
+  Value f(const Value& a) { return call(0, std::array{a}); }
+  Value f(const Value& a, const Value& b) { return call(0, std::array{a, b}); }
+  Value other(std::size_t k, const Value& a) { return call(k + 1, std::array{a}); }
+  Value other(std::size_t k, const Value& a, const Value& b) {
+    return call(k + 1, std::array{a, b});
+  }
+  Value constant(std::size_t k) {
+    const TypedBits& value = std::get<TypedBits>(law.arguments[k]);
+    return formula.constant(value.type, value.bits);
+  }
+  Value zero() { return formula.constant(ops[0].signature.output, {}); }
+  Value add(const Value& a, const Value& b) { return formula.apply(Operation::Add, a, b); }
+  Truth equal(const Value& a, const Value& b) { return formula.equal(a, b); }
+  Truth at_most(const Value& a, const Value& b) { return formula.at_most(a, b); }
+  Truth is_one(const Value& a) { return equal(a, formula.constant(a.type, {{1}})); }
+  Truth both(const Truth& p, const Truth& q) { return formula.both(p, q); }
+  Truth either(const Truth& p, const Truth& q) { return formula.either(p, q); }
+  Truth negated(const Truth& p) { return formula.negated(p); }
+};
+
+struct Question {
+  std::string text;
+  std::vector<std::string> variables;
+};
+
+constexpr std::string_view kNames[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+std::string name_of(std::size_t i) {
+  return i < std::size(kNames) ? std::string(kNames[i]) : "v" + std::to_string(i);
+}
+
+Result<Question> question_of(const Law& law, const Op& op, const Registry& registry) {
+  Symbols symbols{law, {}, {}, {}};
+  for (const Op* each : ops_of(law, op, registry)) {
+    if (each == nullptr) {
+      symbols.ops.emplace_back();
+      continue;
+    }
+    Result<Op> flat = inline_calls(*each, registry);
+    if (!flat.ok()) return flat.diagnostics();
+    symbols.ops.push_back(std::move(*flat));
+  }
+  std::vector<Symbol> values;
+  for (DataType type : law_variables(law, op.signature)) {
+    values.push_back(symbols.formula.variable(type, name_of(values.size())));
+  }
+  const std::string statement =
+      law_statement(symbols, law, op.signature, std::span<const Symbol>(values));
+  if (!symbols.failure.empty()) return symbols.failure;
+  return Question{symbols.formula.question(symbols.formula.negated(statement)),
+                  symbols.formula.variables()};
+}
+
+// --- The solver ---------------------------------------------------------------------------------
+
+struct Answer {
+  bool ran = false;
+  std::string text;  // what the solver says, or why it did not run
+};
+
+std::string solver_name() {
+  const char* named = std::getenv("VYRE_SOLVER");
+  return named != nullptr && *named != '\0' ? named : "z3";
+}
+
+Answer ask(const std::string& question, unsigned seconds) {
+  std::FILE* file = std::tmpfile();
+  if (file == nullptr) return {false, std::strerror(errno)};
+  const bool written = std::fwrite(question.data(), 1, question.size(), file) == question.size() &&
+                       std::fflush(file) == 0;
+  std::rewind(file);
+  int output[2];
+  if (!written || pipe2(output, O_CLOEXEC) != 0) {
+    const int why = errno;
+    std::fclose(file);
+    return {false, std::strerror(why)};
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fileno(file), 0);
+  posix_spawn_file_actions_adddup2(&actions, output[1], 1);
+  std::string solver = solver_name();
+  std::string language = "-smt2";
+  std::string from = "-in";
+  std::string limit = "-T:" + std::to_string(seconds);
+  char* arguments[] = {solver.data(), language.data(), from.data(), limit.data(), nullptr};
+  pid_t process = 0;
+  const int failed =
+      posix_spawnp(&process, solver.c_str(), &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(output[1]);
+  Answer answer{failed == 0, failed == 0 ? "" : std::strerror(failed)};
+  char buffer[4096];
+  for (ssize_t got; failed == 0 && (got = read(output[0], buffer, sizeof buffer)) != 0;) {
+    if (got > 0) answer.text.append(buffer, static_cast<std::size_t>(got));
+    if (got < 0 && errno != EINTR) break;
+  }
+  close(output[0]);
+  std::fclose(file);
+  if (failed == 0) waitpid(process, nullptr, 0);
+  return answer;
+}
+
+// The values of bit vectors in the answer to (get-value (…)): ((a #x0000000f) (b.x #b01…)).
+std::optional<Bits> value_in(std::string_view answer, const std::string& variable) {
+  const std::size_t at = answer.find("(" + variable + " #x");
+  if (at == answer.npos) return {};
+  std::string_view digits = answer.substr(at + variable.size() + 4);
+  digits = digits.substr(0, digits.find(')'));
+  Bits bits;
+  for (std::size_t i = 0; i < digits.size() && i < 32; ++i) {
+    const char c = digits[digits.size() - 1 - i];
+    const auto digit = static_cast<std::uint32_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
+    bits.lanes[i / 8] |= digit << (4 * (i % 8));
+  }
+  return bits;
+}
+
+std::optional<std::vector<TypedBits>> values_in(std::string_view answer,
+                                                const std::vector<DataType>& types) {
+  std::vector<TypedBits> values;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    TypedBits value{types[i], {}};
+    if (is_vector(types[i])) {
+      for (std::size_t lane = 0; lane < min_bytes(types[i]) / 4; ++lane) {
+        const std::optional<Bits> bits = value_in(answer, name_of(i) + "." + "xyzw"[lane]);
+        if (!bits) return {};
+        value.bits.lanes[lane] = bits->lanes[0];
+      }
+    } else {
+      const std::optional<Bits> bits = value_in(answer, name_of(i));
+      if (!bits) return {};
+      value.bits = *bits;
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+// --- The cache ----------------------------------------------------------------------------------
+
+std::string cache_folder() {
+  for (const auto& [variable, below] :
+       {std::pair("VYRE_CACHE", ""), {"XDG_CACHE_HOME", "/vyre"}, {"HOME", "/.cache/vyre"}}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value == '/') return std::string(value) + below;
+  }
+  return {};
+}
+
+std::string cache_path(const std::string& question) {
+  const std::string folder = cache_folder();
+  if (folder.empty()) return {};
+  const XXH128_hash_t digest = XXH3_128bits(question.data(), question.size());
+  char name[33];
+  std::snprintf(name, sizeof name, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
+                static_cast<unsigned long long>(digest.low64));
+  return folder + "/proofs/" + name;
+}
+
+bool is_remembered(const std::string& question) {
+  const std::string path = cache_path(question);
+  return !path.empty() && access(path.c_str(), R_OK) == 0;
+}
+
+// A file of no bytes says all; one that cannot be made costs time, nothing else.
+void remember(const std::string& question) {
+  const std::string path = cache_path(question);
+  if (path.empty()) return;
+  for (std::size_t at = path.find('/', 1); at != path.npos; at = path.find('/', at + 1)) {
+    mkdir(path.substr(0, at).c_str(), 0777);
+  }
+  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
+  if (file >= 0) close(file);
+}
+
+// --- Small counterexamples ----------------------------------------------------------------------
+
+// Makes the values smaller as long as the law's statement fails for them.
+void minimise(LawTrial& trial, std::vector<TypedBits>& values) {
+  const auto fails = [&] { return !trial(values).holds; };
+  if (!fails()) return;
+  for (bool smaller = true; smaller;) {
+    smaller = false;
+    for (TypedBits& value : values) {
+      const std::size_t lanes = min_bytes(value.type) / 4;
+      for (std::size_t lane = lanes; lane-- > 0;) {
+        std::uint32_t& word = value.bits.lanes[lane];
+        const std::uint32_t now = word;
+        for (std::uint32_t next : {0u, 1u, 2u, now >> 16, now >> 8, now >> 1, now & (now - 1),
+                                   now != 0 ? now - 1 : 0}) {
+          if (next >= now) continue;
+          word = next;
+          if (fails()) {
+            smaller = true;
+            break;
+          }
+          word = now;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// --- A law on numbers ---------------------------------------------------------------------------
+
+// Runs ops on the interpreter.
+struct LawTrial::Functions {
+  using Value = TypedBits;
+  using Truth = bool;
+
+  const Law& law;
+  std::vector<const Op*> ops;
+  std::vector<Script> scripts;  // per op: a program without statements, and its ops; ours is last
+  std::vector<std::vector<Memory>> memory;
+  std::vector<TypedBits> sides;
+  RunOptions options;
+  Control control{options, 1};
+  NoWatch watch;
+  std::vector<std::unique_ptr<Machine<NoWatch>>> machines;
+
+  explicit Functions(const Law& declared) : law(declared) {}
+
+  Value call(std::size_t k, std::span<const Value> args) {
+    std::vector<Bits> bits;
+    for (const Value& value : args) bits.push_back(value.bits);
+    const auto last = static_cast<std::uint32_t>(scripts[k].ops.size() - 1);
+    return {ops[k]->signature.output, machines[k]->call_op(last, bits)};
+  }
+  Value apply(std::span<const Value> args) { return call(0, args); }
+  Value f(const Value& a) { return call(0, std::array{a}); }
+  Value f(const Value& a, const Value& b) { return call(0, std::array{a, b}); }
+  Value other(std::size_t k, const Value& a) { return call(k + 1, std::array{a}); }
+  Value other(std::size_t k, const Value& a, const Value& b) {
+    return call(k + 1, std::array{a, b});
+  }
+  Value constant(std::size_t k) { return std::get<TypedBits>(law.arguments[k]); }
+  Value zero() { return {ops[0]->signature.output, {}}; }
+  Value add(const Value& a, const Value& b) {
+    return {a.type, eval(Operation::Add, a.type, a.bits, b.bits)};
+  }
+  Truth compared(const Value& a, const Value& b, bool holds) {
+    if (!holds) sides = {a, b};
+    return holds;
+  }
+  Truth equal(const Value& a, const Value& b) { return compared(a, b, a.bits == b.bits); }
+  Truth at_most(const Value& a, const Value& b) {
+    const Bits tests = eval(Operation::Le, a.type, a.bits, b.bits);
+    const std::size_t lanes = is_vector(a.type) ? min_bytes(a.type) / 4 : 1;
+    bool all = true;
+    for (std::size_t i = 0; i < lanes; ++i) all = all && tests.lanes[i] != 0;
+    return compared(a, b, all);
+  }
+  Truth is_one(const Value& a) { return a.bits == Bits{{1}}; }
+  Truth both(bool p, bool q) { return p && q; }
+  Truth either(bool p, bool q) { return p || q; }
+  Truth negated(bool p) { return !p; }
+};
+
+LawTrial::LawTrial(const Law& law, const Op& op, const Registry& registry)
+    : law_(law),
+      op_(op),
+      variables_(law_variables(law, op.signature)),
+      functions_(std::make_unique<Functions>(law)) {
+  functions_->ops = ops_of(law, op, registry);
+  functions_->scripts.reserve(functions_->ops.size());
+  for (const Op* each : functions_->ops) {
+    Linked linked;
+    if (each != nullptr) linked = link(*each, registry);
+    functions_->scripts.push_back(make_script(linked));
+    functions_->machines.push_back(std::make_unique<Machine<NoWatch>>(
+        functions_->scripts.back(), std::span<const Memory>(), functions_->control,
+        functions_->watch));
+  }
+}
+
+LawTrial::~LawTrial() = default;
+
+Trial LawTrial::operator()(const std::vector<TypedBits>& values) {
+  functions_->sides.clear();
+  const bool holds =
+      law_statement(*functions_, law_, op_.signature, std::span<const TypedBits>(values));
+  return {holds, holds ? std::vector<TypedBits>() : functions_->sides};
+}
+
+std::string values_text(const std::vector<TypedBits>& values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    text += (i > 0 ? ", " : "") + name_of(i) + " = " + print_literal(values[i]);
+  }
+  return text;
+}
+
+Result<std::string> law_formula(const Law& law, const Op& op, const Registry& registry) {
+  Result<Question> question = question_of(law, op, registry);
+  if (!question.ok()) return question.diagnostics();
+  return std::move(question->text);
+}
+
+Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
+                    const ProveOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  Proof proof;
+  const Result<Question> question = question_of(law, op, registry);
+  if (!question.ok()) {
+    proof.reason = question.diagnostics()[0].problem;
+    return proof;
+  }
+  const bool exists = denies(law);
+  if (options.use_cache && !exists && is_remembered(question->text)) {
+    proof.verdict = Proof::Verdict::Proved;
+    proof.remembered = true;
+    return proof;
+  }
+  std::string names;
+  for (const std::string& variable : question->variables) names += variable + " ";
+  const Answer answer =
+      ask(question->text + "(check-sat)\n(get-value (" + names + "))\n", options.seconds);
+  if (!answer.ran) return diagnose<message::no_solver>(solver_name(), answer.text);
+  proof.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (answer.text.starts_with("unsat")) {
+    proof.verdict = exists ? Proof::Verdict::Refuted : Proof::Verdict::Proved;
+    if (!exists && options.use_cache) remember(question->text);
+  } else if (answer.text.starts_with("sat")) {
+    LawTrial trial(law, op, registry);
+    const auto values = values_in(answer.text, trial.variables());
+    if (!values) {
+      proof.reason = "the solver's answer cannot be read";
+      return proof;
+    }
+    proof.values = *values;
+    minimise(trial, proof.values);
+    const Trial last = trial(proof.values);
+    if (last.holds) {
+      // Either the formula or the interpreter is wrong about an operation.
+      proof.reason = "the solver and the interpreter disagree for " + values_text(proof.values);
+      return proof;
+    }
+    proof.sides = last.sides;
+    proof.verdict = exists ? Proof::Verdict::Proved : Proof::Verdict::Refuted;
+  } else if (answer.text.starts_with("timeout") || answer.text.starts_with("unknown")) {
+    proof.reason = "the solver did not finish in " + plural(options.seconds, "second");
+  } else {
+    proof.reason = "the solver says: " + shorten(answer.text, 120);
+  }
+  return proof;
+}
+
+}  // namespace vyre

@@ -1,0 +1,75 @@
+// Proves the laws that ops declare, for all values, with an SMT solver; finds values that refute a
+// law that does not hold, and makes them small.
+//
+// The solver is a program that reads SMT-LIB: z3, or what VYRE_SOLVER names. What has been proved is
+// remembered in the user's cache folder, under a digest of the very text that was proved.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vyre/base/result.h"
+#include "vyre/ir/program.h"
+#include "vyre/library/registry.h"
+
+namespace vyre {
+
+struct Proof {
+  enum class Verdict : std::uint8_t { Proved, Refuted, Unknown };
+  Verdict verdict = Verdict::Unknown;
+  double seconds = 0;
+  bool remembered = false;
+  std::string reason;  // of Unknown
+
+  // Refuted: for which a, b, c, and what is then not equal or not in order. Proved, of a law that
+  // says that there is a counterexample: that one.
+  std::vector<TypedBits> values;
+  std::vector<TypedBits> sides;  // two, or none
+};
+
+struct ProveOptions {
+  unsigned seconds = 20;       // at most, for one law
+  bool use_cache = true;
+};
+
+// One law of an op; `registry` has what it calls and what the law names. Fails without a solver.
+Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
+                    const ProveOptions& options = {});
+
+// Whether a law's statement holds for these values, by the interpreter; with the two sides that
+// were compared.
+struct Trial {
+  bool holds = true;
+  std::vector<TypedBits> sides;
+};
+class LawTrial {
+ public:
+  LawTrial(const Law& law, const Op& op, const Registry& registry);
+  ~LawTrial();
+  LawTrial(const LawTrial&) = delete;
+  LawTrial& operator=(const LawTrial&) = delete;
+
+  const std::vector<DataType>& variables() const { return variables_; }
+  Trial operator()(const std::vector<TypedBits>& values);
+
+ private:
+  struct Functions;
+  const Law& law_;
+  const Op& op_;
+  std::vector<DataType> variables_;
+  std::unique_ptr<Functions> functions_;
+};
+
+// The SMT-LIB text whose unsatisfiability is the proof; of a law that says that there is a
+// counterexample, whose satisfiability is.
+Result<std::string> law_formula(const Law& law, const Op& op, const Registry& registry);
+
+// "a = 3, b = 0x80000000"
+std::string values_text(const std::vector<TypedBits>& values);
+
+// Each built-in operation on each of its types as an op with the laws that the table declares for
+// it: `builtin.add.u32`. They call nothing and stand in no library.
+const Registry& builtin_ops();
+
+}  // namespace vyre

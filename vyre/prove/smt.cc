@@ -1,0 +1,497 @@
+#include "vyre/prove/smt.h"
+
+#include <algorithm>
+
+#include "vyre/ir/eval.h"
+#include "vyre/ir/typing.h"
+#include "vyre/ir/walk.h"
+
+namespace vyre {
+namespace {
+
+std::string join(std::initializer_list<std::string_view> parts) {
+  std::string out = "(";
+  for (std::string_view part : parts) {
+    if (out.size() > 1) out += ' ';
+    out += part;
+  }
+  return out + ')';
+}
+
+std::string number(unsigned width, std::uint64_t value) {
+  return "(_ bv" + std::to_string(value) + " " + std::to_string(width) + ")";
+}
+
+std::string hexadecimal(unsigned width, const Bits& bits, std::size_t first_lane) {
+  std::string out = "#x";
+  for (std::size_t lane = width / 32; lane-- > 0;) {
+    for (int shift = 28; shift >= 0; shift -= 4) {
+      out += "0123456789abcdef"[bits.lanes[first_lane + lane] >> shift & 15];
+    }
+  }
+  return out;
+}
+
+std::string extract(unsigned high, unsigned low, const std::string& value) {
+  return "((_ extract " + std::to_string(high) + " " + std::to_string(low) + ") " + value + ")";
+}
+
+std::string extended(bool is_signed, unsigned by, const std::string& value) {
+  if (by == 0) return value;
+  return std::string("((_ ") + (is_signed ? "sign_extend " : "zero_extend ") + std::to_string(by) +
+         ") " + value + ")";
+}
+
+std::string bit_of(const std::string& condition, unsigned width = 32) {
+  return join({"ite", condition, number(width, 1), number(width, 0)});
+}
+
+// The bits of `value`, lowest first.
+std::vector<std::string> bits_of(unsigned width, const std::string& value) {
+  std::vector<std::string> bits;
+  for (unsigned i = 0; i < width; ++i) bits.push_back(extract(i, i, value));
+  return bits;
+}
+
+// Adds numbers in pairs, pairs of pairs and so on.
+std::string sum(std::vector<std::string> terms) {
+  while (terms.size() > 1) {
+    std::vector<std::string> sums;
+    for (std::size_t i = 0; i + 1 < terms.size(); i += 2) {
+      sums.push_back(join({"bvadd", terms[i], terms[i + 1]}));
+    }
+    if (terms.size() % 2 == 1) sums.push_back(terms.back());
+    terms = std::move(sums);
+  }
+  return terms[0];
+}
+
+}  // namespace
+
+unsigned lane_width(DataType type) {
+  if (type == DataType::U64) return 64;
+  return type == DataType::U128 ? 128 : 32;
+}
+
+std::string Formula::define(const std::string& term) {
+  if (term.front() != '(' || term.starts_with("(_ bv")) return term;
+  const auto [known, is_new] = defined_.emplace(term, "t" + std::to_string(defined_.size()));
+  if (is_new) definitions_.push_back(known->second + " " + term);
+  return known->second;
+}
+
+// Terms are bound by nested `let`: the solver then shares them before it looks at anything.
+std::string Formula::question(const std::string& truth) const {
+  std::string text = "(set-logic QF_BV)\n" + declarations_ + "(assert";
+  for (const std::string& definition : definitions_) text += "\n(let ((" + definition + "))";
+  return text + "\n" + truth + std::string(definitions_.size() + 1, ')') + "\n";
+}
+
+Symbol Formula::variable(DataType type, const std::string& name) {
+  Symbol symbol{type, {}, {}};
+  const std::size_t lanes = is_vector(type) ? min_bytes(type) / 4 : 1;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    std::string lane = lanes == 1 ? name : name + "." + "xyzw"[i];
+    declarations_ += "(declare-const " + lane + " (_ BitVec " + std::to_string(lane_width(type)) + "))\n";
+    if (type == DataType::Bool) declarations_ += "(assert (bvule " + lane + " " + number(32, 1) + "))\n";
+    variables_.push_back(lane);
+    symbol.lanes.push_back(std::move(lane));
+  }
+  return symbol;
+}
+
+Symbol Formula::constant(DataType type, const Bits& bits) {
+  Symbol symbol{type, {}, bits};
+  const unsigned width = lane_width(type);
+  for (std::size_t at = 0; at < min_bytes(type) / 4; at += width / 32) {
+    symbol.lanes.push_back(hexadecimal(width, bits, at));
+  }
+  return symbol;
+}
+
+std::string Formula::equal(const Symbol& a, const Symbol& b) {
+  std::string all = "true";
+  for (std::size_t i = 0; i < a.lanes.size(); ++i) {
+    if (a.lanes[i] == b.lanes[i]) continue;
+    all = both(all, define(join({"=", a.lanes[i], b.lanes[i]})));
+  }
+  return all;
+}
+
+std::string Formula::at_most(const Symbol& a, const Symbol& b) {
+  const std::string_view test = a.type == DataType::I32 ? "bvsle" : "bvule";
+  std::string all = "true";
+  for (std::size_t i = 0; i < a.lanes.size(); ++i) {
+    all = both(all, define(join({test, a.lanes[i], b.lanes[i]})));
+  }
+  return all;
+}
+
+std::string Formula::is_true(const Symbol& a) {
+  if (a.constant) return *a.constant == Bits{} ? "false" : "true";
+  return negated(equal(a, constant(a.type, {})));
+}
+
+std::string Formula::both(const std::string& a, const std::string& b) {
+  if (a == "false" || b == "false") return "false";
+  if (a == "true" || a == b) return b;
+  return b == "true" ? a : define(join({"and", a, b}));
+}
+
+std::string Formula::either(const std::string& a, const std::string& b) {
+  if (a == "true" || b == "true") return "true";
+  if (a == "false" || a == b) return b;
+  return b == "false" ? a : define(join({"or", a, b}));
+}
+
+std::string Formula::negated(const std::string& a) {
+  if (a == "true") return "false";
+  return a == "false" ? "true" : define(join({"not", a}));
+}
+
+Symbol Formula::select(const std::string& condition, const Symbol& yes, const Symbol& no) {
+  if (condition == "true") return yes;
+  if (condition == "false") return no;
+  Symbol result{yes.type, {}, {}};
+  for (std::size_t i = 0; i < yes.lanes.size(); ++i) {
+    result.lanes.push_back(yes.lanes[i] == no.lanes[i]
+                               ? yes.lanes[i]
+                               : define(join({"ite", condition, yes.lanes[i], no.lanes[i]})));
+  }
+  if (yes.constant == no.constant) result.constant = yes.constant;
+  return result;
+}
+
+// `width` is that of the operands; a test gives 32 bits.
+std::string Formula::apply_lane(Operation op, DataType type, unsigned width, const std::string& a,
+                                const std::string& b) {
+  const bool is_signed = type == DataType::I32;
+  const std::string zero = number(width, 0);
+  const std::string ones = join({"bvnot", zero});
+  const auto test = [&](std::string_view on_unsigned, std::string_view on_signed) {
+    return bit_of(join({is_signed ? on_signed : on_unsigned, a, b}));
+  };
+  const auto smaller = [&] { return join({is_signed ? "bvslt" : "bvult", a, b}); };
+  // A count is a u32 beside a scalar; only its low bits count.
+  const unsigned count_width = is_vector(type) ? width : 32;
+  const auto count = [&](const std::string& of) {
+    const std::string low = join({"bvand", of, number(count_width, width - 1)});
+    return extended(false, width - count_width, low);
+  };
+  const auto rotated = [&](std::string_view there, std::string_view back) {
+    return join({"bvor", join({there, a, count(b)}), join({back, a, count(join({"bvneg", b}))})});
+  };
+  // The exact result in one bit more, brought back into the range of an i32.
+  const auto clamped = [&](std::string_view exact_op) {
+    const std::string exact =
+        define(join({exact_op, extended(true, 1, a), extended(true, 1, b)}));
+    const std::string most = number(33, 0x7fffffff);
+    const std::string least = number(33, 0x180000000);
+    return join({"ite", join({"bvsgt", exact, most}), "#x7fffffff",
+                 join({"ite", join({"bvslt", exact, least}), "#x80000000", extract(31, 0, exact)})});
+  };
+  // How many zeros stand before the first one of these bits.
+  const auto zeros_before = [&](bool from_top) {
+    std::vector<std::string> bits = bits_of(width, a);
+    if (from_top) std::ranges::reverse(bits);
+    std::string out = number(32, width);
+    for (unsigned i = width; i-- > 0;) {
+      out = join({"ite", join({"=", bits[i], "#b1"}), number(32, i), out});
+    }
+    return out;
+  };
+
+  switch (op) {
+    case Operation::Negate: return join({"bvneg", a});
+    case Operation::BitNot: return join({"bvnot", a});
+    case Operation::LogicalNot: return bit_of(join({"=", a, zero}));
+    case Operation::Popcount: {
+      std::vector<std::string> terms;
+      for (const std::string& bit : bits_of(width, a)) terms.push_back(extended(false, 31, bit));
+      return sum(std::move(terms));
+    }
+    case Operation::Clz: return zeros_before(true);
+    case Operation::Ctz: return zeros_before(false);
+    case Operation::ReverseBits: {
+      std::string out = "(concat";
+      for (const std::string& bit : bits_of(width, a)) out += " " + bit;
+      return out + ")";
+    }
+
+    case Operation::Or:
+      return bit_of(join({"or", join({"distinct", a, zero}), join({"distinct", b, zero})}));
+    case Operation::And:
+      return bit_of(join({"and", join({"distinct", a, zero}), join({"distinct", b, zero})}));
+    case Operation::Eq: return bit_of(join({"=", a, b}));
+    case Operation::Ne: return bit_of(join({"distinct", a, b}));
+    case Operation::Lt: return test("bvult", "bvslt");
+    case Operation::Gt: return test("bvugt", "bvsgt");
+    case Operation::Le: return test("bvule", "bvsle");
+    case Operation::Ge: return test("bvuge", "bvsge");
+    case Operation::BitOr: return join({"bvor", a, b});
+    case Operation::BitXor: return join({"bvxor", a, b});
+    case Operation::BitAnd: return join({"bvand", a, b});
+    case Operation::Shl: return join({"bvshl", a, count(b)});
+    case Operation::Shr: return join({is_signed ? "bvashr" : "bvlshr", a, count(b)});
+    case Operation::Add: return join({"bvadd", a, b});
+    case Operation::Sub: return join({"bvsub", a, b});
+    case Operation::Mul: return join({"bvmul", a, b});
+    case Operation::Div:
+      return join({"ite", join({"=", b, zero}), zero, join({is_signed ? "bvsdiv" : "bvudiv", a, b})});
+    case Operation::Mod:
+      // x = 1 x + 0 where x is not zero, and 0 % 0 = 0 by definition: too much for the solver.
+      if (a == b) return zero;
+      return join({"ite", join({"=", b, zero}), zero, join({is_signed ? "bvsrem" : "bvurem", a, b})});
+    case Operation::Min: return join({"ite", smaller(), a, b});
+    case Operation::Max: return join({"ite", smaller(), b, a});
+    case Operation::AbsDiff:
+      return join({"ite", smaller(), join({"bvsub", b, a}), join({"bvsub", a, b})});
+    case Operation::MulHigh:
+      return extract(2 * width - 1, width,
+                     join({"bvmul", extended(false, width, a), extended(false, width, b)}));
+    case Operation::AddSat: {
+      if (is_signed) return clamped("bvadd");
+      const std::string exact = define(join({"bvadd", a, b}));
+      return join({"ite", join({"bvult", exact, a}), ones, exact});
+    }
+    case Operation::SubSat:
+      if (is_signed) return clamped("bvsub");
+      return join({"ite", join({"bvult", a, b}), zero, join({"bvsub", a, b})});
+    case Operation::RotateLeft: return rotated("bvshl", "bvlshr");
+    case Operation::RotateRight: return rotated("bvlshr", "bvshl");
+
+#define FORM(name, tag, arity, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;  // not a function of operands alone
+  }
+  return zero;
+}
+
+Symbol Formula::apply(Operation op, const Symbol& a, const Symbol& b) {
+  const DataType type = a.type;
+  Symbol result{result_of(op, type), {}, {}};
+  if (a.constant && b.constant) {
+    return constant(result.type, eval(op, type, *a.constant, *b.constant));
+  }
+  for (std::size_t i = 0; i < a.lanes.size(); ++i) {
+    result.lanes.push_back(
+        define(apply_lane(op, type, lane_width(type), a.lanes[i], b.lanes[i])));
+  }
+  return result;
+}
+
+// A cast keeps the 32-bit words that both types have.
+Symbol Formula::cast(DataType target, const Symbol& value) {
+  const DataType source = value.type;
+  if (source == target) return value;
+  if (value.constant) return constant(target, eval_cast(source, target, *value.constant));
+  if (target == DataType::Bool) {
+    return {target, {define(bit_of(is_true(value)))}, {}};
+  }
+  std::vector<std::string> words;
+  for (const std::string& lane : value.lanes) {
+    for (unsigned low = 0; low < lane_width(source); low += 32) {
+      words.push_back(lane_width(source) == 32 ? lane : extract(low + 31, low, lane));
+    }
+  }
+  std::string fill = number(32, 0);
+  if (source == DataType::I32) fill = join({"bvashr", words[0], number(32, 31)});
+  if (is_vector(target)) fill = words[0];
+  words.resize(std::max(words.size(), min_bytes(target) / std::size_t{4}), fill);
+
+  Symbol result{target, {}, {}};
+  const std::size_t each = lane_width(target) / 32;
+  for (std::size_t at = 0; at < min_bytes(target) / 4; at += each) {
+    std::string lane = words[at];
+    for (std::size_t i = 1; i < each; ++i) lane = join({"concat", words[at + i], lane});
+    result.lanes.push_back(define(lane));
+  }
+  return result;
+}
+
+// --- Bodies -------------------------------------------------------------------------------------
+
+// Executes all ways through a body at once. Where ways part, what they assign is chosen by the
+// condition. A way that has returned or left its loop assigns nothing any more.
+class OpFormula {
+ public:
+  OpFormula(Formula& formula, const Op& op, std::span<const Symbol> arguments)
+      : formula_(formula), op_(op), body_(op.body) {
+    state_.locals.resize(body_.locals.size());
+    std::ranges::copy(arguments, state_.locals.begin());
+    state_.result = formula_.constant(op.signature.output, {});
+  }
+
+  Result<Symbol> run() {
+    block(StmtId{0u}, StmtId{body_.stmts.size()});
+    if (failure_) return *failure_;
+    return state_.result;
+  }
+
+ private:
+  struct State {
+    std::vector<Symbol> locals;
+    Symbol result;
+    std::string returned = "false";
+    std::string broken = "false";
+  };
+
+  std::string active() {
+    return formula_.negated(formula_.either(state_.returned, state_.broken));
+  }
+
+  void fail(std::string_view why) {
+    if (!failure_) failure_ = diagnose<message::no_formula>(op_.id, why);
+  }
+
+  void set(Symbol& to, const Symbol& value, bool is_new) {
+    const std::string when = active();
+    to = is_new || to.lanes.empty() ? value : formula_.select(when, value, to);
+  }
+
+  void block(StmtId first, StmtId end) {
+    if (++depth_ > 2 * kMaxStmtDepth) fail("its statements nest too deeply");
+    for (StmtId id = first; id < end && !failure_; id = next(body_, id)) {
+      if (active() == "false") break;
+      statement(id);
+    }
+    --depth_;
+  }
+
+  void statement(StmtId id) {
+    constexpr std::uint32_t kMostSteps = 20'000;
+    if (++steps_ > kMostSteps) return fail("it takes too many steps");
+    const Stmt& stmt = body_[id];
+    const StmtId inside{id.index + 1};
+    values_.clear();
+    if (const Let* let = std::get_if<Let>(&stmt)) {
+      set(state_.locals[let->local.index], value(let->value), true);
+    } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
+      set(state_.locals[assign->local.index], value(assign->value), false);
+    } else if (const Return* leave = std::get_if<Return>(&stmt)) {
+      set(state_.result, value(leave->value), false);
+      state_.returned = formula_.either(state_.returned, active());
+    } else if (std::holds_alternative<Break>(stmt)) {
+      state_.broken = formula_.either(state_.broken, active());
+    } else if (const Block* scope = std::get_if<Block>(&stmt)) {
+      block(inside, scope->end);
+    } else if (const If* branch = std::get_if<If>(&stmt)) {
+      const std::string condition = formula_.is_true(value(branch->condition));
+      if (condition == "true") return block(inside, branch->else_begin);
+      if (condition == "false") return block(branch->else_begin, branch->end);
+      State before = state_;
+      block(inside, branch->else_begin);
+      State yes = std::exchange(state_, std::move(before));
+      block(branch->else_begin, branch->end);
+      merge(condition, yes);
+    } else if (const For* loop = std::get_if<For>(&stmt)) {
+      rounds(id, *loop);
+    }
+  }
+
+  // The state is that of the way on which the condition is false.
+  void merge(const std::string& condition, State& yes) {
+    const auto choose = [&](Symbol& no, const Symbol& other) {
+      if (no.lanes.empty() || other.lanes.empty()) return;  // declared in one branch: gone
+      no = formula_.select(condition, other, no);
+    };
+    for (std::size_t i = 0; i < state_.locals.size(); ++i) choose(state_.locals[i], yes.locals[i]);
+    choose(state_.result, yes.result);
+    const auto choose_truth = [&](const std::string& then, const std::string& otherwise) {
+      if (then == otherwise) return then;
+      return formula_.either(formula_.both(condition, then),
+                             formula_.both(formula_.negated(condition), otherwise));
+    };
+    state_.returned = choose_truth(yes.returned, state_.returned);
+    state_.broken = choose_truth(yes.broken, state_.broken);
+  }
+
+  void rounds(StmtId id, const For& loop) {
+    const Symbol from = value(loop.from);
+    const Symbol to = value(loop.to);
+    if (!from.constant || !to.constant) return fail("it has a loop whose bounds are not constant");
+    const std::string outside = state_.broken;
+    for (std::uint32_t i = from.constant->lanes[0]; i < to.constant->lanes[0]; ++i) {
+      if (failure_ || active() == "false") break;
+      state_.locals[loop.variable.index] = formula_.constant(DataType::U32, {{i}});
+      block(StmtId{id.index + 1}, loop.end);
+    }
+    state_.broken = outside;
+  }
+
+  // Operands precede their users; only those of this statement are computed.
+  const Symbol& value(ExprId root) {
+    std::vector<std::pair<ExprId, std::uint32_t>> stack{{root, 0}};
+    while (!stack.empty()) {
+      const ExprId id = stack.back().first;
+      const Expr& expr = body_[id];
+      const std::span<const ExprId> ids = operands(body_, expr);
+      if (values_.contains(id.index)) {
+        stack.pop_back();
+      } else if (stack.back().second < ids.size()) {
+        const ExprId operand = ids[stack.back().second++];
+        stack.emplace_back(operand, 0);
+      } else {
+        values_[id.index] = compute(expr, ids);
+        stack.pop_back();
+      }
+    }
+    return values_[root.index];
+  }
+
+  Symbol compute(const Expr& expr, std::span<const ExprId> ids) {
+    const auto arg = [&](std::size_t i) -> const Symbol& { return values_[ids[i].index]; };
+    switch (expr.op) {
+      case Operation::Literal:
+        return formula_.constant(type_of_detail(expr), literal_bits(body_, expr));
+      case Operation::Local: return state_.locals[expr.imm];
+      case Operation::Select: return formula_.select(formula_.is_true(arg(0)), arg(1), arg(2));
+      case Operation::Cast: return formula_.cast(type_of_detail(expr), arg(0));
+      case Operation::Vec2:
+      case Operation::Vec4: {
+        Symbol vector{expr.op == Operation::Vec2 ? DataType::Vec2U32 : DataType::Vec4U32, {}, Bits{}};
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+          vector.lanes.push_back(arg(i).lanes[0]);
+          if (arg(i).constant && vector.constant) {
+            vector.constant->lanes[i] = arg(i).constant->lanes[0];
+          } else {
+            vector.constant.reset();
+          }
+        }
+        return vector;
+      }
+      case Operation::Lane:
+        if (arg(0).constant) {
+          return formula_.constant(DataType::U32, {{arg(0).constant->lanes[expr.detail]}});
+        }
+        return {DataType::U32, {arg(0).lanes[expr.detail]}, {}};
+      case Operation::Load:
+      case Operation::Length:
+      case Operation::InvocationId:
+      case Operation::WorkgroupId:
+      case Operation::LocalId:
+      case Operation::Call: break;  // not in an op without calls
+#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+        return formula_.apply(expr.op, arg(0), arg(ids.size() - 1));
+    }
+    fail("it calls another op");
+    return formula_.constant(DataType::U32, {});
+  }
+
+  Formula& formula_;
+  const Op& op_;
+  const Body& body_;
+  State state_;
+  std::unordered_map<std::uint32_t, Symbol> values_;  // of the current statement
+  std::uint32_t steps_ = 0;
+  std::uint32_t depth_ = 0;
+  std::optional<Diagnostic> failure_;
+};
+
+Result<Symbol> Formula::apply(const Op& op, std::span<const Symbol> arguments) {
+  return OpFormula(*this, op, arguments).run();
+}
+
+}  // namespace vyre

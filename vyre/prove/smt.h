@@ -1,0 +1,69 @@
+// Operations and op bodies as formulas over bit vectors, in SMT-LIB text. Written from the meaning
+// of the operations and not from eval.cc, so that a proof says something about both.
+//
+// A formula is a list of terms with names. Equal ones are written once, and what has only constants in it
+// is computed, so that loops with constant bounds unroll.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "vyre/base/result.h"
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+// A value of a type: one bit vector, or one of 32 bits for each lane of a vector. A bool is a bit
+// vector of 32 bits that is 0 or 1.
+struct Symbol {
+  DataType type = DataType::U32;
+  std::vector<std::string> lanes;
+  std::optional<Bits> constant;
+};
+
+class Formula {
+ public:
+  // Anything of that type.
+  Symbol variable(DataType type, const std::string& name);
+  Symbol constant(DataType type, const Bits& bits);
+
+  Symbol apply(Operation op, const Symbol& a, const Symbol& b);
+  Symbol apply(Operation op, const Symbol& a) { return apply(op, a, a); }
+  Symbol cast(DataType target, const Symbol& value);
+  Symbol select(const std::string& condition, const Symbol& yes, const Symbol& no);
+
+  // Truths, which are SMT-LIB terms; "true" and "false" are known.
+  std::string equal(const Symbol& a, const Symbol& b);
+  std::string at_most(const Symbol& a, const Symbol& b);  // in every lane
+  std::string is_true(const Symbol& a);                   // not zero
+  std::string both(const std::string& a, const std::string& b);
+  std::string either(const std::string& a, const std::string& b);
+  std::string negated(const std::string& a);
+
+  // The result of an op without calls. Fails where a loop's bounds are not constant or the body
+  // takes too many steps.
+  Result<Symbol> apply(const Op& op, std::span<const Symbol> arguments);
+
+  // SMT-LIB that asks whether there are values for which `truth` holds, but for `(check-sat)`.
+  std::string question(const std::string& truth) const;
+  const std::vector<std::string>& variables() const { return variables_; }
+
+ private:
+  std::string define(const std::string& term);
+  std::string apply_lane(Operation op, DataType type, unsigned width, const std::string& a,
+                         const std::string& b);
+
+  std::string declarations_;
+  std::vector<std::string> variables_;
+  std::vector<std::string> definitions_;  // "t7 (bvadd a b)"
+  std::unordered_map<std::string, std::string> defined_;  // the name of each term
+};
+
+// The number of bits of a lane: 32, 64 or 128.
+unsigned lane_width(DataType type);
+
+}  // namespace vyre
