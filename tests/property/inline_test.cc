@@ -1,5 +1,5 @@
-// Expanding calls changes nothing but the calls: generated programs give the same bytes, library ops
-// the same values, and what is one expression becomes just that.
+// Expanding calls changes nothing but the calls: generated programs give the same bytes, library
+// ops the same values, and what is one expression becomes just that.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -54,8 +54,8 @@ TEST(Inline, GeneratedProgramsGiveTheSameBytes) {
     const Result<Outputs> after = run_case(*flat, c, registry);
     ASSERT_TRUE(before.ok() && after.ok()) << seed;
     for (std::size_t i = 0; i < before->buffers.size(); ++i) {
-      EXPECT_EQ(before->buffers[i].bytes, after->buffers[i].bytes)
-          << "seed " << seed << "\n" << print(c.module) << text;
+      EXPECT_EQ(before->buffers[i].bytes, after->buffers[i].bytes) << "seed " << seed << "\n"
+                                                                   << print(c.module) << text;
     }
     if (HasFailure()) break;
   }
@@ -67,7 +67,8 @@ Bits random_value(Random& random, DataType type) {
   constexpr std::uint32_t kEdges[] = {0, 1, 2, 31, 0x7fffffff, 0x80000000, 0xffffffff};
   Bits bits;
   for (std::size_t i = 0; i < min_bytes(type) / 4; ++i) {
-    bits.lanes[i] = random.one_in(3) ? random.pick(kEdges) : static_cast<std::uint32_t>(random.next());
+    bits.lanes[i] =
+        random.one_in(3) ? random.pick(kEdges) : static_cast<std::uint32_t>(random.next());
     if (random.one_in(4)) bits.lanes[i] >>= random.below(32);
   }
   if (type == DataType::Bool) bits.lanes[0] &= 1;
@@ -118,7 +119,8 @@ std::string by_hand(const Op& op, std::string_view text) {
   std::string_view before;
   for (Token token = lexer.next_but_comments(); token.kind != Tok::End;
        token = lexer.next_but_comments()) {
-    const std::string_view word = expression.substr(token.span.begin, token.span.end - token.span.begin);
+    const std::string_view word =
+        expression.substr(token.span.begin, token.span.end - token.span.begin);
     out += expression.substr(done, token.span.begin - done);
     done = token.span.end;
     const bool is_call = expression.substr(done).starts_with('(');
@@ -135,7 +137,8 @@ std::string by_hand(const Op& op, std::string_view text) {
   out += expression.substr(done);
   std::string program = "program p workgroup(64) {\n";
   for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
-    program += "read p" + std::to_string(i) + ": " + std::string(vyre::text(op.signature.inputs[i])) + "[]\n";
+    program += "read p" + std::to_string(i) + ": " +
+               std::string(vyre::text(op.signature.inputs[i])) + "[]\n";
   }
   program += "read_write out: " + std::string(vyre::text(op.signature.output)) + "[]\n";
   return program + "let i = invocation_id.x\nif i < len(out) {\nout[i] = " + out + "\n}\n}\n";
@@ -171,8 +174,9 @@ TEST(Inline, OneExpressionCostsNothing) {
 
 TEST(Inline, ReachesTheLimitWithoutOverflow) {
   // 9 expressions for each of 100 000 calls, and those of the statements around them.
-  std::string text = "op my.f(x: u32) -> u32 { return ~(~(~(~(~(~(~(~x))))))) }\n"
-                     "program p workgroup(1) {\nread_write out: u32[]\n";
+  std::string text =
+      "op my.f(x: u32) -> u32 { return ~(~(~(~(~(~(~(~x))))))) }\n"
+      "program p workgroup(1) {\nread_write out: u32[]\n";
   for (int i = 0; i < 99'000; ++i) text += "out[0] = my.f(1)\n";
   text += "}\n";
   const Result<Loaded> loaded = load({"large", text});
@@ -194,7 +198,8 @@ TEST(Inline, GoesThroughLongChainsOfBranches) {
   for (int i = 0; i < 10'000; ++i) {
     const std::string number = std::to_string(i);
     op += (i == 0 ? "if" : " else if") + (" x == " + number) + " { return " + number + " + 1 }";
-    program += (i == 0 ? "if" : " else if") + (" out[1] == " + number) + " { out[0] = " + number + " }";
+    program +=
+        (i == 0 ? "if" : " else if") + (" out[1] == " + number) + " { out[0] = " + number + " }";
   }
   const Result<Loaded> loaded =
       load({"long", op + "\nreturn 0 }\n" + program + "\nout[2] = my.f(out[3]) }\n"});

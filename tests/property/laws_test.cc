@@ -183,7 +183,8 @@ struct ByteAlgebra {
 TEST(Laws, OfBuiltInsHoldOnAllBytes) {
   std::size_t laws = 0;
   for (const Op* op : builtin_ops().all()) {
-    const DataType type = op->signature.inputs.empty() ? DataType::Unknown : op->signature.inputs[0];
+    const DataType type =
+        op->signature.inputs.empty() ? DataType::Unknown : op->signature.inputs[0];
     const bool is_builtin = op->id.starts_with("builtin.");
     if (!is_builtin || (type != DataType::U32 && type != DataType::I32)) continue;
     for (const Law& law : op->laws) {
@@ -288,8 +289,7 @@ constexpr False kFalse[] = {
     {LawKind::Complement,
      "op my.f(a: u32, b: u32) -> u32 { law complement(my.g, 0xffffffff) return a + b }\n"
      "op my.g(a: u32) -> u32 { return -a }"},
-    {LawKind::Monotonic,
-     "op my.f(a: u32) -> u32 { law monotonic(non_decreasing) return a + 1 }"},
+    {LawKind::Monotonic, "op my.f(a: u32) -> u32 { law monotonic(non_decreasing) return a + 1 }"},
     {LawKind::Bounded,
      "op my.f(a: u32, b: u32, c: u32) -> u32 { law bounded(0, 100) return a % 101 + b / c / 4294967295 }"},
     {LawKind::Trichotomy,
@@ -346,8 +346,8 @@ TEST(Laws, ThatDenyFindTheirCounterexample) {
   EXPECT_EQ(a * b, 0u);
 
   // One that has none cannot be claimed.
-  const Result<Loaded> loaded = load(
-      {"f", "op my.f(a: u32, b: u32) -> u32 { law zero_product(false) return a | b }"});
+  const Result<Loaded> loaded =
+      load({"f", "op my.f(a: u32, b: u32) -> u32 { law zero_product(false) return a | b }"});
   ASSERT_TRUE(loaded.ok());
   const Op& op = std::get<Op>(loaded->module.items[0]);
   const Result<Proof> none = prove(op.laws[0], op, {}, {20, false});

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <thread>
 
-#include "vyre/interp/machine.h"
 #include "vyre/base/text.h"
+#include "vyre/interp/machine.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -300,20 +300,17 @@ TEST(Dispatch, EveryBufferIsBoundOnceAndNothingElse) {
 TEST(Dispatch, ABufferHasAtLeastTheDeclaredElements) {
   const Words none, one = {1}, two = {1, 2};
   const Program program = program_of(kCopy);
-  EXPECT_EQ(
-      reports(dispatch(program, 1, {{"from", one}, {"to", two}})),
-      (Reports{{"D002", "buffer `from` has 1 element; it is declared with 2 elements",
-                "pass at least 2 elements, which are 8 bytes"}}));
-  EXPECT_EQ(
-      reports(dispatch(program, 1, {{"from", two}, {"to", none}})),
-      (Reports{{"D002", "buffer `to` has 0 elements; it is declared with 2 elements",
-                "pass at least 2 elements, which are 8 bytes"}}));
+  EXPECT_EQ(reports(dispatch(program, 1, {{"from", one}, {"to", two}})),
+            (Reports{{"D002", "buffer `from` has 1 element; it is declared with 2 elements",
+                      "pass at least 2 elements, which are 8 bytes"}}));
+  EXPECT_EQ(reports(dispatch(program, 1, {{"from", two}, {"to", none}})),
+            (Reports{{"D002", "buffer `to` has 0 elements; it is declared with 2 elements",
+                      "pass at least 2 elements, which are 8 bytes"}}));
   // Bytes count in words, padding included.
   const Program bytes = program_of("program p workgroup(1) {\nread a: bytes[2]\n}\n");
-  EXPECT_EQ(
-      reports(dispatch(bytes, 1, {{"a", std::string("1234")}})),
-      (Reports{{"D002", "buffer `a` has 1 word; it is declared with 2 words",
-                "pass at least 2 words, which are 8 bytes"}}));
+  EXPECT_EQ(reports(dispatch(bytes, 1, {{"a", std::string("1234")}})),
+            (Reports{{"D002", "buffer `a` has 1 word; it is declared with 2 words",
+                      "pass at least 2 words, which are 8 bytes"}}));
   EXPECT_TRUE(dispatch(bytes, 1, {{"a", std::string("12345")}}).ok());
   // The largest count there is.
   const Program huge = program_of("program p workgroup(1) {\nread a: vec4u32[0xffffffff]\n}\n");
@@ -721,14 +718,15 @@ TEST(Dispatch, DeviceBuffersAreCheckedBeforeTheFirstLaunch) {
     const PipelineLaunch launches[] = {good, {&*copy, grid, std::move(buffers)}};
     return reports(run(device, launches));
   };
-  EXPECT_EQ(
-      check(1, {{"from", &two}, {"to", &one}}),
-      (Reports{{"D002", "buffer `to` has 1 element; it is declared with 2 elements",
-                "pass at least 2 elements, which are 8 bytes"}}));
+  EXPECT_EQ(check(1, {{"from", &two}, {"to", &one}}),
+            (Reports{{"D002", "buffer `to` has 1 element; it is declared with 2 elements",
+                      "pass at least 2 elements, which are 8 bytes"}}));
   EXPECT_EQ(
       check(1, {{"from", &ragged}, {"to", &also}}),
-      (Reports{{"D003", "buffer `from` has 9 bytes, no multiple of the 4 that one element of type u32 takes",
-                "pass whole elements, all lanes of a vector"}}));
+      (Reports{
+          {"D003",
+           "buffer `from` has 9 bytes, no multiple of the 4 that one element of type u32 takes",
+           "pass whole elements, all lanes of a vector"}}));
   EXPECT_EQ(check(0x40000001, {{"from", &two}, {"to", &also}}).at(0)[0], "D005");
   EXPECT_EQ(check(1, {{"from", &two}}).at(0)[1], "buffer `to` of program `copy` is not bound");
   EXPECT_EQ(check(1, {{"from", &two}, {"to", &two}}),

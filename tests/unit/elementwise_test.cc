@@ -28,8 +28,8 @@ TEST(Elementwise, AppliesAnOpToArrays) {
   std::vector<std::uint32_t> b(100);
   std::iota(a.begin(), a.end(), 0);
   std::iota(b.begin(), b.end(), 50);
-  const Result<Outputs> outputs = dispatch(
-      *program, 2, {{"a", a}, {"b", b}, {"out", std::vector<std::uint32_t>(100)}});
+  const Result<Outputs> outputs =
+      dispatch(*program, 2, {{"a", a}, {"b", b}, {"out", std::vector<std::uint32_t>(100)}});
   ASSERT_TRUE(outputs.ok());
   const std::vector<std::uint32_t> out = outputs->get<std::uint32_t>("out");
   ASSERT_EQ(out.size(), 100u);

@@ -96,13 +96,27 @@ TEST(Library, IsLargeAndDocumented) {
 
 TEST(Library, HasTheFamilies) {
   const Registry library;
-  for (std::string_view id :
-       {"primitive.bitwise.morton3_encode", "primitive.bitwise.pdep", "primitive.bitwise.popcount_sw",
-        "primitive.math.isqrt", "primitive.math.invmod", "primitive.compare.lt_i32",
-        "primitive.logical.implies", "fixed.q16.sin", "fixed.q32.log", "u128.mul_wide",
-        "modular.goldilocks.inv", "modular.m31.mul", "modular.babybear.pow", "hash.fnv1a",
-        "hash.sha256_new_a", "rng.philox4x32", "text.utf8_decode", "color.blend_over",
-        "packed.u8x4.add", "bitset.rank", "time.weekday"}) {
+  for (std::string_view id : {"primitive.bitwise.morton3_encode",
+                              "primitive.bitwise.pdep",
+                              "primitive.bitwise.popcount_sw",
+                              "primitive.math.isqrt",
+                              "primitive.math.invmod",
+                              "primitive.compare.lt_i32",
+                              "primitive.logical.implies",
+                              "fixed.q16.sin",
+                              "fixed.q32.log",
+                              "u128.mul_wide",
+                              "modular.goldilocks.inv",
+                              "modular.m31.mul",
+                              "modular.babybear.pow",
+                              "hash.fnv1a",
+                              "hash.sha256_new_a",
+                              "rng.philox4x32",
+                              "text.utf8_decode",
+                              "color.blend_over",
+                              "packed.u8x4.add",
+                              "bitset.rank",
+                              "time.weekday"}) {
     EXPECT_NE(library.find(id), nullptr) << id;
   }
 }

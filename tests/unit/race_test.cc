@@ -9,9 +9,9 @@
 #include <tuple>
 
 #include "tests/support/command.h"
+#include "vyre/base/random.h"
 #include "vyre/compile.h"
 #include "vyre/conform/generator.h"
-#include "vyre/base/random.h"
 #include "vyre/interp/groups.h"
 #include "vyre/interp/machine.h"
 #include "vyre/interp/race.h"

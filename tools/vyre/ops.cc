@@ -204,10 +204,11 @@ std::string markdown() {
       const Op& op = *registry.find(id);
       const std::vector<std::string_view>& examples = find_library_entry(id)->examples;
       const std::string_view name = id.substr(family.size() + 1);
-      out += "| `" + std::string(name) + signature_of(op) + "` | " + cell(op.description) + " | " +
-             laws_of(op) + " | " +
-             (examples.empty() ? "" : "`" + std::string(examples[0].substr(family.size() + 1)) + "`") +
-             " |\n";
+      out +=
+          "| `" + std::string(name) + signature_of(op) + "` | " + cell(op.description) + " | " +
+          laws_of(op) + " | " +
+          (examples.empty() ? "" : "`" + std::string(examples[0].substr(family.size() + 1)) + "`") +
+          " |\n";
     }
   }
   return out;
@@ -278,8 +279,8 @@ bool prove_laws(const Op& op, const Known& known, const Registry& registry, Prov
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.3f", proof->seconds);
     proving.json += (proving.json.empty() ? "" : ",") + ("{\"op\":" + json_quote(op.id)) +
-                    ",\"law\":" + json_quote(name) + ",\"proved\":" +
-                    (proof->verdict == Proof::Verdict::Proved ? "true" : "false") +
+                    ",\"law\":" + json_quote(name) +
+                    ",\"proved\":" + (proof->verdict == Proof::Verdict::Proved ? "true" : "false") +
                     ",\"seconds\":" + seconds + "}";
   }
   return true;

@@ -52,7 +52,8 @@ int run_race(const Invocation& invocation, const Console& console) {
                   std::to_string(found->schedules) + ",\"invocations\":" + decimal(invocations) +
                   ",\"buffers\":" + std::to_string(program.buffers.size()) + "}\n");
   } else {
-    console.print((invocations == 0 ? "nothing runs on an empty grid; " : "") + std::string("no races: ") + plural(found->schedules, "schedule") + ", " +
+    console.print((invocations == 0 ? "nothing runs on an empty grid; " : "") +
+                  std::string("no races: ") + plural(found->schedules, "schedule") + ", " +
                   decimal(invocations) + (invocations == 1 ? " invocation, " : " invocations, ") +
                   plural(program.buffers.size(), "buffer") + "\n");
   }

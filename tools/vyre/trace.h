@@ -15,8 +15,8 @@ Result<TraceRequest> read_trace_request(const Invocation& invocation, const Requ
 
 struct Traced {
   Outputs outputs;
-  std::string text;  // what happened
-  std::string json;  // the same, as members of an object: "trace":[…]
+  std::string text;                 // what happened
+  std::string json;                 // the same, as members of an object: "trace":[…]
   std::vector<Diagnostic> failure;  // of a run that ended early; there are no outputs then
 };
 Result<Traced> run_traced(const TraceRequest& what, const Request& request);

@@ -25,11 +25,13 @@ constexpr Option kEncodeOptions[] = {
 
 constexpr Option kOptOptions[] = {
     {"--pass", "", "NAME", "run only these passes, in this order, behind `inline`", true},
-    {"--print-after", "", "NAME|all", "print what a pass leaves, or each of them, instead of the end"},
+    {"--print-after", "", "NAME|all",
+     "print what a pass leaves, or each of them, instead of the end"},
     kJson,
 };
 
-constexpr Option kFile = {"--file", "", "FILE", "a file with ops, besides the library; - is standard input"};
+constexpr Option kFile = {"--file", "", "FILE",
+                          "a file with ops, besides the library; - is standard input"};
 
 constexpr Option kOpsOptions[] = {
     {"--prove", "", "", "prove the laws of an op, or of all ops of a file"},
@@ -136,7 +138,8 @@ constexpr Verb kVerbs[] = {
      "\n"
      "  vyre decode kernel.vyrew\n",
      "FILE", 1, 1, kOnlyJson, run_decode},
-    {"opt", "opt FILE [--pass NAME]… [--print-after NAME|all]", "expand calls and optimise, print the text",
+    {"opt", "opt FILE [--pass NAME]… [--print-after NAME|all]",
+     "expand calls and optimise, print the text",
      "Prints the programs of a file as backends get them: without calls. An op of one expression has\n"
      "become that expression; the statements of others stand in front of the caller's.\n"
      "\n"
@@ -159,7 +162,8 @@ constexpr Verb kVerbs[] = {
      "  vyre ops --prove primitive.math.min prove its laws for all values, with z3\n"
      "  vyre ops --prove --file mine.vyre   the laws of all ops of a file\n",
      "NAME", 0, 1, kOpsOptions, run_ops},
-    {"elementwise", "elementwise ID… [--file FILE]", "print the array program of an op, or of a chain of ops",
+    {"elementwise", "elementwise ID… [--file FILE]",
+     "print the array program of an op, or of a chain of ops",
      "Prints the program that applies an op to arrays: a buffer for each input, in their order, and\n"
      "the output behind them. Of several ops it makes one program without buffers between them: the\n"
      "result of each is the first input of the next.\n"

@@ -19,8 +19,9 @@ std::string fresh(std::string name, std::set<std::string>& taken) {
 
 Result<Program> with_inputs(const Op& op, std::size_t inputs) {
   if (op.signature.inputs.size() == inputs) return elementwise(op);
-  return diagnose<message::template_inputs>(shorten(op.id), plural(op.signature.inputs.size(), "input"),
-                                            inputs == 1 ? "map() takes ops of one" : "zip() takes ops of two");
+  return diagnose<message::template_inputs>(
+      shorten(op.id), plural(op.signature.inputs.size(), "input"),
+      inputs == 1 ? "map() takes ops of one" : "zip() takes ops of two");
 }
 
 }  // namespace
@@ -75,7 +76,8 @@ Result<Program> elementwise(std::span<const Op* const> chain) {
   const BufferId last{program.buffers.size() - 1};
   const ExprId inside =
       interner.make(Operation::Lt, 0, 0, std::array{index, interner.length(last)});
-  body.stmts = {Let{LocalId{0u}, id}, If{inside, StmtId{3u}, StmtId{3u}}, Store{last, index, value}};
+  body.stmts = {Let{LocalId{0u}, id}, If{inside, StmtId{3u}, StmtId{3u}},
+                Store{last, index, value}};
   program.body = canonical(body);
   return program;
 }

@@ -80,9 +80,8 @@ Types types_of(const Module& module, const Item& item) {
 const std::vector<const Op*>& plain_library() {
   static const std::vector<const Op*> plain = [] {
     std::vector<const Op*> ops = Registry().all();
-    std::erase_if(ops, [](const Op* op) {
-      return op->body.stmts.size() > 1 || !op->body.callees.empty();
-    });
+    std::erase_if(
+        ops, [](const Op* op) { return op->body.stmts.size() > 1 || !op->body.callees.empty(); });
     return ops;
   }();
   return plain;

@@ -122,7 +122,8 @@ std::vector<StmtId> ordered_atomics(const Program& program) {
     const Atomic* atomic = std::get_if<Atomic>(&body.stmts[i]);
     if (atomic == nullptr) continue;
     const bool used = atomic->result.exists() && read[atomic->result.index];
-    if (used || info(atomic->op).order == AtomicOrder::Own || mixed[atomic->buffer.index]) found.emplace_back(i);
+    if (used || info(atomic->op).order == AtomicOrder::Own || mixed[atomic->buffer.index])
+      found.emplace_back(i);
   }
   return found;
 }

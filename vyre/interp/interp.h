@@ -1,8 +1,9 @@
 // The reference: what a program means, executed. Every other backend answers to it, byte for byte.
 //
-// One invocation runs at a time, one statement after the other. The order of invocations is a parameter; a program without races whose output does not
-// depend on the order of atomics gives the same bytes in all of them. In the default order, and
-// where no result can depend on it, workgroups are spread over the machine's cores.
+// One invocation runs at a time, one statement after the other. The order of invocations is a
+// parameter; a program without races whose output does not depend on the order of atomics gives the
+// same bytes in all of them. In the default order, and where no result can depend on it, workgroups
+// are spread over the machine's cores.
 #pragma once
 
 #include <array>

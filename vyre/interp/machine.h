@@ -98,10 +98,14 @@ class ElementAccess {
   }
 
  private:
-  void guarded(const Elements& elements, const std::byte* at, auto access) const {
+  static std::atomic_flag& lock_of(const std::byte* at) {
     static std::array<std::atomic_flag, 64> locks;
+    return locks[reinterpret_cast<std::uintptr_t>(at) / 16 % locks.size()];
+  }
+
+  void guarded(const Elements& elements, const std::byte* at, auto access) const {
     if (!threaded_ || !elements.shared) return access();
-    std::atomic_flag& lock = locks[reinterpret_cast<std::uintptr_t>(at) / 16 % locks.size()];
+    std::atomic_flag& lock = lock_of(at);
     while (lock.test_and_set(std::memory_order_acquire)) {
     }
     access();
@@ -178,7 +182,7 @@ class Machine {
   std::vector<OpFrame> ops_;
   std::vector<std::uint32_t> runnable_;  // the next one is the last of the list
   std::vector<std::uint32_t> later_;     // those that had their turn in a round of all
-  std::vector<std::uint32_t> waiting_;  // at a barrier
+  std::vector<std::uint32_t> waiting_;   // at a barrier
   Random random_{0};
   std::uint64_t steps_ = 0;      // taken, and those still allowed
   std::uint64_t allowance_ = 0;  // until the next look at the limit and the stop flag
@@ -402,8 +406,7 @@ Bits Machine<Watch>::value_of(const Frame& frame, const Node& node) {
 template <class Watch>
 Bits Machine<Watch>::call(const Frame& caller, const Node& node) {
   for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
-    ops_[node.imm].locals[i] =
-        caller.values[caller.script->operands[node.args[0].index + i].index];
+    ops_[node.imm].locals[i] = caller.values[caller.script->operands[node.args[0].index + i].index];
   }
   return call_op(node.imm, {});
 }
@@ -467,9 +470,7 @@ bool Machine<Watch>::spend() {
 
 template <class Watch>
 void Machine<Watch>::diverged() {
-  const auto local_text = [&](std::uint32_t i) {
-    return ids_text(local_ids(script_.program, i));
-  };
+  const auto local_text = [&](std::uint32_t i) { return ids_text(local_ids(script_.program, i)); };
   // Somebody who is not where the first one waits.
   std::uint32_t other = 0;
   const auto waits = [&](std::uint32_t i) {

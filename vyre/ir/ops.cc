@@ -30,7 +30,8 @@ constexpr OperationInfo kOperations[] = {
 };
 
 constexpr AtomicInfo kAtomics[] = {
-#define ATOMIC(name, text, tag, operands, order, meaning) {AtomicOp::name, text, operands, AtomicOrder::order, meaning},
+#define ATOMIC(name, text, tag, operands, order, meaning) \
+  {AtomicOp::name, text, operands, AtomicOrder::order, meaning},
 #include "vyre/ir/ops.def"
 };
 

@@ -32,7 +32,7 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
 #define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
 #define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
 #include "vyre/ir/ops.def"
-        return result_of(expr.op, types[args[0]]);
+          return result_of(expr.op, types[args[0]]);
     }
     return DataType::Unknown;
   };
@@ -47,7 +47,8 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
       types.locals[let->local.index] = types[let->value];
     } else if (const For* loop = std::get_if<For>(&stmt)) {
       types.locals[loop->variable.index] = DataType::U32;
-    } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt); atomic && atomic->result.exists()) {
+    } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt);
+               atomic && atomic->result.exists()) {
       types.locals[atomic->result.index] = buffers[atomic->buffer.index].element;
     }
   }

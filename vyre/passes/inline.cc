@@ -168,7 +168,8 @@ class Inliner {
       fail(diagnose<message::inlined_nesting>(name_, chain()));
     }
     if (failure_) {
-      failure_->path = (parameters > 0 ? "op " : "program ") + shorten(name_) + ": " + path_of(body, at_);
+      failure_->path =
+          (parameters > 0 ? "op " : "program ") + shorten(name_) + ": " + path_of(body, at_);
       return *failure_;
     }
     return canonical(out_, parameters);
@@ -198,7 +199,7 @@ class Inliner {
     const Callee* callee = nullptr;
     std::uint32_t number = 0;
     LocalId result;
-    LocalId done;          // set where a `return` leaves a loop of the op
+    LocalId done;           // set where a `return` leaves a loop of the op
     std::size_t loops = 0;  // open loops of the op itself
     bool once = false;      // it stands in a loop of one round
     std::set<std::string> names;
@@ -243,7 +244,8 @@ class Inliner {
       return std::array{lane, lane, lane, lane};
     }();
     const bool four = type == DataType::Vec4U32;
-    return make(four ? Operation::Vec4 : Operation::Vec2, 0, 0, std::span(lanes).first(four ? 4 : 2));
+    return make(four ? Operation::Vec4 : Operation::Vec2, 0, 0,
+                std::span(lanes).first(four ? 4 : 2));
   }
 
   StmtId here() const { return StmtId{out_.stmts.size()}; }
@@ -461,7 +463,8 @@ class Inliner {
       } else {
         const ExprId one = literal(DataType::U32, {{1}});
         const StmtId loop = here();
-        add(For{declare("__once" + std::to_string(frame.number)), literal(DataType::U32, {}), one, {}});
+        add(For{
+            declare("__once" + std::to_string(frame.number)), literal(DataType::U32, {}), one, {}});
         frame.once = true;
         flat(frame, StmtId{0u}, end);
         if (!failure_) std::get<For>(out_.stmts[loop.index]).end = here();
@@ -519,7 +522,8 @@ class Inliner {
         continue;
       }
       const StmtId made = statement(frame, stmt);
-      if (const If* branch = std::get_if<If>(&stmt)) stack.push_back({id, made, branch->else_begin});
+      if (const If* branch = std::get_if<If>(&stmt))
+        stack.push_back({id, made, branch->else_begin});
       if (const Block* block = std::get_if<Block>(&stmt)) stack.push_back({id, made, block->end});
       if (const For* loop = std::get_if<For>(&stmt)) {
         stack.push_back({id, made, loop->end});
@@ -657,8 +661,7 @@ Result<Program> inline_calls(const Linked& linked) {
   if (program.body.callees.empty()) return program;
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : linked.ops) ops.emplace(op.id, &op);
-  Inliner inliner(program.name, program.buffers,
-                  [&](std::string_view id) { return ops.at(id); });
+  Inliner inliner(program.name, program.buffers, [&](std::string_view id) { return ops.at(id); });
   Result<Body> body = inliner.expand(program.body, 0);
   if (!body.ok()) return body.diagnostics();
   program.body = std::move(*body);

@@ -7,9 +7,9 @@
 // assignment in structured control flow. So each argument is evaluated once, and nothing but the
 // caller's own `return` ends the caller.
 //
-// An argument that is large and wanted more than once, or deep, is bound to a local as well, so that
-// calls in calls do not multiply. What is beyond the limits of a program all the same is reported
-// with the chain of calls that leads there.
+// An argument that is large and wanted more than once, or deep, is bound to a local as well, so
+// that calls in calls do not multiply. What is beyond the limits of a program all the same is
+// reported with the chain of calls that leads there.
 #pragma once
 
 #include "vyre/base/result.h"

@@ -21,7 +21,8 @@ std::string constant_text(DataType type, std::string_view word, DataType operand
   const bool ones = word == "ones";
   std::uint32_t lane = word == "1" ? 1 : 0;
   if (ones) lane = type == DataType::Bool ? 1 : 0xffffffff;
-  if (word == "width") lane = is_vector(operand) ? 32 : static_cast<std::uint32_t>(min_bytes(operand) * 8);
+  if (word == "width")
+    lane = is_vector(operand) ? 32 : static_cast<std::uint32_t>(min_bytes(operand) * 8);
   TypedBits value{type, {}};
   for (std::size_t i = 0; i < min_bytes(type) / 4; ++i) {
     if (i == 0 || ones || is_vector(type)) value.bits.lanes[i] = lane;
@@ -58,8 +59,8 @@ std::string laws_text(const OperationInfo& row, DataType type) {
           out += other_text(word, type);
         } else if (law.arguments[k] == 'v') {
           const bool second = law.kind == LawKind::RightIdentity;
-          out += constant_text(second ? second_operand(row.op, type) : result_of(row.op, type), word,
-                               type);
+          out += constant_text(second ? second_operand(row.op, type) : result_of(row.op, type),
+                               word, type);
         } else {
           out += word;
         }

@@ -141,8 +141,7 @@ Answer ask(const std::string& question, unsigned seconds) {
   std::string limit = "-T:" + std::to_string(seconds);
   char* arguments[] = {solver.data(), language.data(), from.data(), limit.data(), nullptr};
   pid_t process = 0;
-  const int failed =
-      posix_spawnp(&process, solver.c_str(), &actions, nullptr, arguments, environ);
+  const int failed = posix_spawnp(&process, solver.c_str(), &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   close(output[1]);
   Answer answer{failed == 0, failed == 0 ? "" : std::strerror(failed)};
@@ -243,8 +242,8 @@ void minimise(LawTrial& trial, std::vector<TypedBits>& values) {
       for (std::size_t lane = lanes; lane-- > 0;) {
         std::uint32_t& word = value.bits.lanes[lane];
         const std::uint32_t now = word;
-        for (std::uint32_t next : {0u, 1u, 2u, now >> 16, now >> 8, now >> 1, now & (now - 1),
-                                   now != 0 ? now - 1 : 0}) {
+        for (std::uint32_t next :
+             {0u, 1u, 2u, now >> 16, now >> 8, now >> 1, now & (now - 1), now != 0 ? now - 1 : 0}) {
           if (next >= now) continue;
           word = next;
           if (fails()) {
@@ -326,9 +325,9 @@ LawTrial::LawTrial(const Law& law, const Op& op, const Registry& registry)
     Linked linked;
     if (each != nullptr) linked = link(*each, registry);
     functions_->scripts.push_back(make_script(linked));
-    functions_->machines.push_back(std::make_unique<Machine<NoWatch>>(
-        functions_->scripts.back(), std::span<const Memory>(), functions_->control,
-        functions_->watch));
+    functions_->machines.push_back(
+        std::make_unique<Machine<NoWatch>>(functions_->scripts.back(), std::span<const Memory>(),
+                                           functions_->control, functions_->watch));
   }
 }
 

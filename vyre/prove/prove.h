@@ -1,8 +1,8 @@
 // Proves the laws that ops declare, for all values, with an SMT solver; finds values that refute a
 // law that does not hold, and makes them small.
 //
-// The solver is a program that reads SMT-LIB: z3, or what VYRE_SOLVER names. What has been proved is
-// remembered in the user's cache folder, under a digest of the very text that was proved.
+// The solver is a program that reads SMT-LIB: z3, or what VYRE_SOLVER names. What has been proved
+// is remembered in the user's cache folder, under a digest of the very text that was proved.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ struct Proof {
 };
 
 struct ProveOptions {
-  unsigned seconds = 20;       // at most, for one law
+  unsigned seconds = 20;  // at most, for one law
   bool use_cache = true;
 };
 

@@ -92,8 +92,10 @@ Symbol Formula::variable(DataType type, const std::string& name) {
   const std::size_t lanes = is_vector(type) ? min_bytes(type) / 4 : 1;
   for (std::size_t i = 0; i < lanes; ++i) {
     std::string lane = lanes == 1 ? name : name + "." + "xyzw"[i];
-    declarations_ += "(declare-const " + lane + " (_ BitVec " + std::to_string(lane_width(type)) + "))\n";
-    if (type == DataType::Bool) declarations_ += "(assert (bvule " + lane + " " + number(32, 1) + "))\n";
+    declarations_ +=
+        "(declare-const " + lane + " (_ BitVec " + std::to_string(lane_width(type)) + "))\n";
+    if (type == DataType::Bool)
+      declarations_ += "(assert (bvule " + lane + " " + number(32, 1) + "))\n";
     variables_.push_back(lane);
     symbol.lanes.push_back(std::move(lane));
   }
@@ -183,12 +185,12 @@ std::string Formula::apply_lane(Operation op, DataType type, unsigned width, con
   };
   // The exact result in one bit more, brought back into the range of an i32.
   const auto clamped = [&](std::string_view exact_op) {
-    const std::string exact =
-        define(join({exact_op, extended(true, 1, a), extended(true, 1, b)}));
+    const std::string exact = define(join({exact_op, extended(true, 1, a), extended(true, 1, b)}));
     const std::string most = number(33, 0x7fffffff);
     const std::string least = number(33, 0x180000000);
-    return join({"ite", join({"bvsgt", exact, most}), "#x7fffffff",
-                 join({"ite", join({"bvslt", exact, least}), "#x80000000", extract(31, 0, exact)})});
+    return join(
+        {"ite", join({"bvsgt", exact, most}), "#x7fffffff",
+         join({"ite", join({"bvslt", exact, least}), "#x80000000", extract(31, 0, exact)})});
   };
   // How many zeros stand before the first one of these bits.
   const auto zeros_before = [&](bool from_top) {
@@ -237,11 +239,13 @@ std::string Formula::apply_lane(Operation op, DataType type, unsigned width, con
     case Operation::Sub: return join({"bvsub", a, b});
     case Operation::Mul: return join({"bvmul", a, b});
     case Operation::Div:
-      return join({"ite", join({"=", b, zero}), zero, join({is_signed ? "bvsdiv" : "bvudiv", a, b})});
+      return join(
+          {"ite", join({"=", b, zero}), zero, join({is_signed ? "bvsdiv" : "bvudiv", a, b})});
     case Operation::Mod:
       // x = 1 x + 0 where x is not zero, and 0 % 0 = 0 by definition: too much for the solver.
       if (a == b) return zero;
-      return join({"ite", join({"=", b, zero}), zero, join({is_signed ? "bvsrem" : "bvurem", a, b})});
+      return join(
+          {"ite", join({"=", b, zero}), zero, join({is_signed ? "bvsrem" : "bvurem", a, b})});
     case Operation::Min: return join({"ite", smaller(), a, b});
     case Operation::Max: return join({"ite", smaller(), b, a});
     case Operation::AbsDiff:
@@ -274,8 +278,7 @@ Symbol Formula::apply(Operation op, const Symbol& a, const Symbol& b) {
     return constant(result.type, eval(op, type, *a.constant, *b.constant));
   }
   for (std::size_t i = 0; i < a.lanes.size(); ++i) {
-    result.lanes.push_back(
-        define(apply_lane(op, type, lane_width(type), a.lanes[i], b.lanes[i])));
+    result.lanes.push_back(define(apply_lane(op, type, lane_width(type), a.lanes[i], b.lanes[i])));
   }
   return result;
 }
@@ -336,9 +339,7 @@ class OpFormula {
     std::string broken = "false";
   };
 
-  std::string active() {
-    return formula_.negated(formula_.either(state_.returned, state_.broken));
-  }
+  std::string active() { return formula_.negated(formula_.either(state_.returned, state_.broken)); }
 
   void fail(std::string_view why) {
     if (!failure_) failure_ = diagnose<message::no_formula>(op_.id, why);
@@ -449,7 +450,8 @@ class OpFormula {
       case Operation::Cast: return formula_.cast(type_of_detail(expr), arg(0));
       case Operation::Vec2:
       case Operation::Vec4: {
-        Symbol vector{expr.op == Operation::Vec2 ? DataType::Vec2U32 : DataType::Vec4U32, {}, Bits{}};
+        Symbol vector{
+            expr.op == Operation::Vec2 ? DataType::Vec2U32 : DataType::Vec4U32, {}, Bits{}};
         for (std::size_t i = 0; i < ids.size(); ++i) {
           vector.lanes.push_back(arg(i).lanes[0]);
           if (arg(i).constant && vector.constant) {

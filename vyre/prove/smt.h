@@ -1,8 +1,8 @@
 // Operations and op bodies as formulas over bit vectors, in SMT-LIB text. Written from the meaning
 // of the operations and not from eval.cc, so that a proof says something about both.
 //
-// A formula is a list of terms with names. Equal ones are written once, and what has only constants in it
-// is computed, so that loops with constant bounds unroll.
+// A formula is a list of terms with names. Equal ones are written once, and what has only constants
+// in it is computed, so that loops with constant bounds unroll.
 #pragma once
 
 #include <optional>
@@ -59,7 +59,7 @@ class Formula {
 
   std::string declarations_;
   std::vector<std::string> variables_;
-  std::vector<std::string> definitions_;  // "t7 (bvadd a b)"
+  std::vector<std::string> definitions_;                  // "t7 (bvadd a b)"
   std::unordered_map<std::string, std::string> defined_;  // the name of each term
 };
 

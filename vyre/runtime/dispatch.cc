@@ -32,8 +32,8 @@ void check_size(const BufferDecl& buffer, std::uint64_t bytes, std::vector<Diagn
   const std::uint64_t each = stride(buffer.element);
   const std::uint64_t least = each * buffer.count;
   if (buffer.element != DataType::Bytes && bytes % each != 0) {
-    wrong.push_back(
-        diagnose<message::ragged_buffer>(buffer.name, plural(bytes, "byte"), each, text(buffer.element)));
+    wrong.push_back(diagnose<message::ragged_buffer>(buffer.name, plural(bytes, "byte"), each,
+                                                     text(buffer.element)));
   } else if (bytes > each * 0xffffffff) {
     // First of all, so that padding does not wrap around.
     const std::uint64_t length = bytes / each + (bytes % each != 0 ? 1 : 0);
