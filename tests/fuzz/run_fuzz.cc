@@ -1,6 +1,6 @@
-// Runs any valid program for a bounded number of steps, in several orders, with the race detector
-// and from several threads. Nothing may crash, and a program that the detector finds clean has to
-// give the same bytes in every order.
+// Runs any valid program for a bounded number of steps, in several orders, with the race detector,
+// from several threads, and without its calls. Nothing may crash, a program that the detector finds
+// clean has to give the same bytes in every order, and expanding calls changes none.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -32,6 +32,17 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
   options.run.max_steps = kMaxSteps;
   const vyre::Result<vyre::Outputs> outputs = dispatch(program, grid, buffers, options);
   if (!outputs) return;
+  const vyre::Result<vyre::Program> flat = optimise(*vyre::link(program, registry));
+  if (flat) {
+    require(validate(*flat).empty());
+    vyre::DispatchOptions longer = options;
+    longer.run.max_steps = 100 * kMaxSteps;
+    const vyre::Result<vyre::Outputs> same = dispatch(*flat, grid, buffers, longer);
+    require(same.ok());
+    for (std::size_t i = 0; i < same->buffers.size(); ++i) {
+      require(same->buffers[i].bytes == outputs->buffers[i].bytes);
+    }
+  }
   const vyre::Script script = vyre::make_script(*vyre::link(program, registry));
   std::vector<vyre::Memory> memory;
   std::size_t next = 0;

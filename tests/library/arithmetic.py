@@ -77,7 +77,7 @@ BINARY = {
 }
 EVERY = {"u32", "i32", "u64", "u128"}
 TYPES = {
-    "mul_sat": {"u32", "i32", "u64"},
+    "mul_sat": {"u32", "i32", "u64", "u128"},
     "mul_high": {"u32", "i32", "u64"},
     "div_ceil": {"u32", "u64", "u128"},
     "div_round": {"u32", "u64", "u128"},
@@ -159,8 +159,8 @@ for suffix, kind, bits in UNSIGNED:
     two = kind + " " + kind + " -> " + kind
     op(name("gcd", suffix), two, inputs=gcd_inputs(bits), count=100)(math.gcd)
     op(name("isqrt", suffix), kind + " -> " + kind, inputs=roots(bits, 2))(math.isqrt)
+    op(name("lcm", suffix), two, inputs=gcd_inputs(bits), count=100)(math.lcm)
     if kind != "u128":
-        op(name("lcm", suffix), two, inputs=gcd_inputs(bits), count=100)(math.lcm)
         op(name("icbrt", suffix), kind + " -> " + kind, inputs=roots(bits, 3))(cube_root)
 
 # Odd and even moduli, primes, powers of two, and those so large that a sum or product wraps.

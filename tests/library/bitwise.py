@@ -140,15 +140,19 @@ for suffix, kind, bits in TYPES[:2]:
     )(lambda x, field, offset, count, bits=bits: insert(x, field, offset, count, bits))
 
 
-@op(name("pdep"), "u32 u32 -> u32")
-def pdep(x, into):
-    source = iter(digits(x, 32))
-    return number([next(source) if d else 0 for d in digits(into, 32)])
+def pdep(x, into, bits):
+    source = iter(digits(x, bits))
+    return number([next(source) if d else 0 for d in digits(into, bits)])
 
 
-@op(name("pext"), "u32 u32 -> u32")
-def pext(x, taken):
-    return number([d for d, keep in zip(digits(x, 32), digits(taken, 32)) if keep])
+def pext(x, taken, bits):
+    return number([d for d, keep in zip(digits(x, bits), digits(taken, bits)) if keep])
+
+
+for suffix, kind, bits in (("", "u32", 32), ("_u64", "u64", 64)):
+    two = kind + " " + kind + " -> " + kind
+    op(name("pdep", suffix), two)(lambda x, into, bits=bits: pdep(x, into, bits))
+    op(name("pext", suffix), two)(lambda x, taken, bits=bits: pext(x, taken, bits))
 
 
 def spread(x, ways, length):

@@ -106,16 +106,17 @@ def cases(id):
     else:
         chosen = [tuple(source.choice(table) for table in tables) for _ in range(600)]
     chosen += [tuple(draw(kind, source) for kind in given) for _ in range(count)]
+    source.shuffle(chosen)  # the first ones are all kinds
     chosen = list(inputs) + chosen
     return [arguments for arguments in chosen if where is None or where(*arguments)]
 
 
 def lines(prefix=""):
-    """All answers whose op's id starts so; each line once."""
+    """All answers whose op's id starts so, the published ones first."""
+    for id, signature, arguments, value in _KNOWN:
+        if id.startswith(prefix):
+            yield line(id, signature, arguments, value)
     for id, (signature, function, _, _, _) in _OPS.items():
         if id.startswith(prefix):
             for arguments in dict.fromkeys(cases(id)):
                 yield line(id, signature, arguments, function(*arguments))
-    for id, signature, arguments, value in _KNOWN:
-        if id.startswith(prefix):
-            yield line(id, signature, arguments, value)

@@ -56,6 +56,7 @@ TEST(Laws, AreProvedForAllValues) {
   std::mutex mutex;
   const auto work = [&] {
     for (std::size_t i; (i = next++) < all.size();) {
+      // Three times the usual, because both compilers' tests and their solvers share two cores.
       const Result<Proof> proof = prove(*all[i].law, *all[i].op, builtin_ops(), {60, true});
       const std::lock_guard lock(mutex);
       ASSERT_TRUE(proof.ok()) << proof.diagnostics()[0].problem;
@@ -83,7 +84,7 @@ std::vector<TypedBits> edges(DataType type) {
   for (std::uint32_t low : {0u, 1u, 2u, 3u, 7u, 31u, 32u, 33u, 0x7fu, 0xffffu, 0x12345678u,
                             0x7fffffffu, 0x80000000u, 0x80000001u, 0xfffffffeu, 0xffffffffu}) {
     add(low, 0, 0, 0);
-    if (min_bytes(type) == 4) continue;
+    if (min_bytes(type) == 4 || (low > 2 && low < 0x12345678)) continue;
     add(low, low, low, low);
     add(0xffffffff - low, 0xffffffff, 0xffffffff, 0xffffffff);
   }
@@ -107,9 +108,9 @@ TEST(Laws, HoldOnAllEdges) {
         ADD_FAILURE() << name_of(declared) << " fails for " << values_text(values);
         break;
       }
-      // Pairs and triples are all tried; of more, as bounds on three and more inputs have, some.
+      // Pairs and triples are all tried; of more, as bounds on four and more inputs have, some.
       more = false;
-      const std::size_t stride = tables.size() > 2 ? 5 : 1;
+      const std::size_t stride = tables.size() > 3 ? 5 : 1;
       for (std::size_t i = 0; i < at.size() && !more; ++i) {
         at[i] += i == 0 ? 1 : stride;
         more = at[i] < tables[i].size();
@@ -157,7 +158,7 @@ struct ByteAlgebra {
     if (value.bits.lanes[0] == 32) return 8;
     return static_cast<std::uint8_t>(value.bits.lanes[0]);
   }
-  Value call(std::size_t k, Value a, Value b) const { return tables[k][a << 8 | b]; }
+  Value call(std::size_t k, Value a, Value b) const { return tables[k][std::size_t{a} << 8 | b]; }
   Value apply(std::span<const Value> v) { return call(0, v[0], v.back()); }
   Value f(Value a) { return call(0, a, a); }
   Value f(Value a, Value b) { return call(0, a, b); }
@@ -316,7 +317,7 @@ TEST(Laws, ThatAreFalseAreRefuted) {
     // The interpreter agrees, and on the way to it the values have become small.
     LawTrial trial(op.laws[0], op, registry);
     EXPECT_FALSE(trial(proof->values).holds) << wrong.text << values_text(proof->values);
-    if (wrong.kind != LawKind::Trichotomy) {
+    if (wrong.kind != LawKind::Trichotomy && wrong.kind != LawKind::ZeroProduct) {
       EXPECT_EQ(proof->sides.size(), 2u) << wrong.text;
     }
     if (wrong.kind == LawKind::Commutative) {

@@ -34,12 +34,12 @@ void expect_valid(const Module& module, std::uint64_t seed) {
 
 TEST(Generator, IsTheSameEverywhere) {
   // These change with the generator, the operation tables and the library, and with nothing else.
-  EXPECT_EQ(digest(generate(1)), "78ae8ae9768bb293f3eeb5252c044db3");
+  EXPECT_EQ(digest(generate(1)), "117dbaa64172cc8a8d8a90614a377123");
   std::uint64_t sum = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     for (char c : to_text(generate_case(seed))) sum = sum * 31 + static_cast<unsigned char>(c);
   }
-  EXPECT_EQ(sum, 3348136282294399455u);
+  EXPECT_EQ(sum, 11981989031475947232u);
 
   EXPECT_EQ(generate(2), generate(2));
   EXPECT_NE(generate(2), generate(3));

@@ -143,7 +143,8 @@ TEST(Library, ExamplesAreTrue) {
   expect_answers(lines);
 }
 
-// All answers when VYRE_LONG is set, otherwise the first of each op: those at the edges.
+// All answers when VYRE_LONG is set, otherwise the first of each op: the published ones, and a few
+// at edges and at random.
 TEST(Library, GivesTheAnswersOfOthers) {
   std::FILE* pipe = popen(("python3 " + source_root() + "/tests/library/answers.py").c_str(), "r");
   ASSERT_NE(pipe, nullptr);

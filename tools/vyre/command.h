@@ -87,6 +87,9 @@ Result<Source> read_input(std::string_view path, const Console& console);
 Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t limit,
                                           const Console& console);
 
+// Whether that can be done, as far as one can tell before; I002 where not.
+Result<bool> check_writable(std::string_view path);
+
 // Replaces a file as a whole or not at all, also when it is interrupted.
 Result<bool> write_file(std::string_view path, std::string_view bytes);
 

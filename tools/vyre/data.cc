@@ -10,6 +10,7 @@
 
 #include "vyre/base/random.h"
 #include "vyre/base/text.h"
+#include "vyre/base/zeroed.h"
 
 namespace vyre {
 namespace {
@@ -306,8 +307,8 @@ Result<std::uint64_t> read_count(std::string_view what, std::string_view text, s
       *number > kMost / 10 ? number.reset() : void(*number *= 10);
     }
   }
-  const bool is_number =
-      !text.empty() && text.find_first_not_of("0123456789_") == text.npos;  // however large
+  const bool is_number = !text.empty() && is_digit(text[0]) && is_digit(text.back()) &&
+                         text.find_first_not_of("0123456789_e") == text.npos;  // however large
   if (!number && !is_number) return diagnose<message::bad_count>(what, shown(text));
   if (!number || *number < least || *number > most) {
     return diagnose<message::far_count>(what, shorten(text), least, most);
@@ -336,12 +337,8 @@ std::string decimal(Wide number) {
   return {digits.rbegin(), digits.rend()};
 }
 
-std::uint64_t memory_budget() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 31;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) / 2;
-}
+// Contents are there three times: as they were given, on the device, and as outputs.
+std::uint64_t memory_budget() { return physical_memory() / 4; }
 
 Result<Bytes> read_data(const BufferDecl& buffer, std::string_view data, std::uint64_t& budget,
                         const Console& console) {

@@ -73,6 +73,21 @@ Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t l
   return bytes;
 }
 
+Result<bool> check_writable(std::string_view path) {
+  const std::string file(path);
+  struct stat status{};
+  if (stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (S_ISDIR(status.st_mode)) errno = EISDIR;
+    if (S_ISDIR(status.st_mode) || access(file.c_str(), W_OK) != 0) return failed_to_write(path);
+    return true;
+  }
+  // A new file takes the place of an old one, which takes the right to change the folder.
+  const std::size_t slash = file.rfind('/');
+  const std::string folder = slash == file.npos ? "." : slash == 0 ? "/" : file.substr(0, slash);
+  if (access(folder.c_str(), W_OK | X_OK) != 0) return failed_to_write(path);
+  return true;
+}
+
 Result<bool> write_file(std::string_view path, std::string_view bytes) {
   // A finished file takes the place of the old one; what a link points to is replaced, not the
   // link.

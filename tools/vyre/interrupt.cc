@@ -27,12 +27,16 @@ Interruptible::Interruptible() {
   action.sa_handler = on_interrupt;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &before_);
-  // Who starts us in the background may have had it ignored; then it stays so.
-  if (before_.sa_handler == SIG_IGN) sigaction(SIGINT, &before_, nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &action, &before_[i]);
+    // Who starts us in the background may have had it ignored; then it stays so.
+    if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
 
-Interruptible::~Interruptible() { sigaction(SIGINT, &before_, nullptr); }
+Interruptible::~Interruptible() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+}
 
 void name_temporary(const char* path) { temporary = path; }
 

@@ -1,8 +1,9 @@
-// Ctrl-C while a program runs or a file is written. The first one asks to stop, and what is going
-// on ends in its own time; a second one ends the process at once. No half-written file stays behind
-// in either case.
+// Ctrl-C, or another polite request to end, while a program runs or a file is written. The first
+// asks to stop, and what is going on ends in its own time; a second one ends the process at once.
+// No half-written file stays behind in either case.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <csignal>
 
@@ -20,7 +21,8 @@ class Interruptible {
   Interruptible& operator=(const Interruptible&) = delete;
 
  private:
-  struct sigaction before_{};
+  static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, kSignals.size()> before_{};
 };
 
 // The file that a second Ctrl-C removes; null when there is none. It outlives its being named.

@@ -1,13 +1,30 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "tools/vyre/command.h"
 
+namespace {
+
+// The core has no exceptions: where there is no memory at all, this is what can still be said.
+void out_of_memory() {
+  constexpr std::string_view kText =
+      "error[B004]: there is no memory left on this machine\n"
+      "fix: use smaller buffers, or another device\n";
+  (void)!write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(vyre::kEnvironment);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  std::set_new_handler(out_of_memory);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like any other
   const std::vector<std::string_view> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const char* term = std::getenv("TERM");
   const bool colour = isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr &&

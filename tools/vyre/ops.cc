@@ -14,13 +14,6 @@ namespace {
 
 // --- Texts --------------------------------------------------------------------------------------
 
-// "a + b", "popcount(a)", "-a"
-std::string written(const OperationInfo& row) {
-  const std::string text(row.text);
-  if (row.precedence == 0) return text + (row.arity == 1 ? "(a)" : "(a, b)");
-  return row.arity == 1 ? text + "a" : "a " + text + " b";
-}
-
 std::string types_of(const OperationInfo& row) {
   std::string out;
   for (const TypeInfo& type : all_types()) {
@@ -91,7 +84,7 @@ std::string listing(const Registry& registry) {
   std::string out = "operations:\n";
   for (const OperationInfo& row : all_operations()) {
     if (is_form(row.op)) continue;
-    out += "  " + padded(written(row), 18) + std::string(row.meaning) + "\n";
+    out += "  " + padded(print_applied(row), 18) + std::string(row.meaning) + "\n";
   }
   out += "\natomics (statements; the result is the value before):\n";
   for (const AtomicInfo& row : all_atomics()) {
@@ -109,7 +102,7 @@ std::string listing(const Registry& registry) {
 }
 
 std::string describe(const OperationInfo& row) {
-  std::string out = written(row) + "\n  " + std::string(row.meaning) + "\n";
+  std::string out = print_applied(row) + "\n  " + std::string(row.meaning) + "\n";
   out += "  types: " + types_of(row) + "\n";
   out += "  signature: " + std::string(signature_of(row)) + "\n";
   if (!row.laws.empty()) out += "  laws: " + std::string(row.laws) + "\n";
@@ -168,9 +161,9 @@ std::string markdown() {
            "\n\n| name | text | types | signature | meaning | laws |\n|---|---|---|---|---|---|\n";
     for (const OperationInfo& row : all_operations()) {
       if (is_form(row.op) || row.arity != arity) continue;
-      out += "| " + std::string(row.name) + " | `" + cell(written(row)) + "` | " + types_of(row) +
-             " | " + std::string(signature_of(row)) + " | " + cell(row.meaning) + " | " +
-             std::string(row.laws) + " |\n";
+      out += "| " + std::string(row.name) + " | `" + cell(print_applied(row)) + "` | " +
+             types_of(row) + " | " + std::string(signature_of(row)) + " | " + cell(row.meaning) +
+             " | " + std::string(row.laws) + " |\n";
     }
   };
   table("Unary", 1);
@@ -265,12 +258,13 @@ bool prove_laws(const Op& op, const Known& known, const Registry& registry, Prov
     if (proof->verdict == Proof::Verdict::Proved && !proof->values.empty()) {
       verdict += ": " + values_text(proof->values);
     } else if (proof->verdict == Proof::Verdict::Refuted) {
-      const std::string sides = proof->sides.empty() ? ""
-                                                     : ": " + print_literal(proof->sides[0]) +
-                                                           " and " + print_literal(proof->sides[1]);
-      const std::string values = proof->values.empty() ? "any values" : values_text(proof->values);
+      std::string why = ": it claims a counterexample, and there is none";
+      if (!proof->values.empty()) why = " for " + values_text(proof->values);
+      if (!proof->sides.empty()) {
+        why += ": " + print_literal(proof->sides[0]) + " and " + print_literal(proof->sides[1]);
+      }
       verdict = "refuted";
-      wrong(diagnose<message::law_refuted>(name, op.id, values, sides));
+      wrong(diagnose<message::law_refuted>(name, op.id, why));
     } else if (proof->verdict == Proof::Verdict::Unknown) {
       verdict = "not proved";
       wrong(diagnose<message::law_unproved>(name, op.id, proof->reason));
@@ -376,6 +370,7 @@ int run_ops(const Invocation& invocation, const Console& console) {
   std::vector<const Op*> with_word;
   for (std::string_view id : registry.ids()) {
     names.push_back(id);
+    names.push_back(id.substr(id.rfind('.') + 1));
     const std::string family = std::string(wanted) + (wanted.ends_with('.') ? "" : ".");
     if (id.starts_with(family)) in_family.push_back(registry.find(id));
   }

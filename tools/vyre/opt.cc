@@ -64,7 +64,16 @@ int run_opt(const Invocation& invocation, const Console& console) {
         });
     if (!result.ok()) {
       std::vector<Diagnostic> failed(result.diagnostics().begin(), result.diagnostics().end());
-      for (Diagnostic& diagnostic : failed) diagnostic.file = file;
+      for (Diagnostic& diagnostic : failed) {
+        diagnostic.file = file;
+        if (loaded->positions.empty() || !diagnostic.statement) continue;
+        const auto index = static_cast<std::size_t>(&item - loaded->module.items.data());
+        const std::uint32_t at = loaded->positions[index].statements[*diagnostic.statement].begin;
+        diagnostic.path.clear();
+        Findings findings;
+        findings.add(std::move(diagnostic), {at, at + 1});
+        diagnostic = std::move(findings).located(loaded->source)[0];
+      }
       return report(failed, json, console);
     }
     if (!invocation.has("--print-after")) print_program(*result);

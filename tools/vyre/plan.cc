@@ -1,6 +1,7 @@
 #include "tools/vyre/plan.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "vyre/base/text.h"
@@ -68,13 +69,20 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   }
   for (std::string_view text : invocation.values("--image")) {
     keep(read_image_request(text), [&](const ImageRequest& image) {
-      keep(find_output(request.program(), image.name),
-           [&](BufferId) { plan.images.push_back(image); });
+      keep(find_output(request.program(), image.name), [&](BufferId id) {
+        // What it is drawn from has its size and type before the run.
+        const BufferDecl& buffer = request.program().buffers[id.index];
+        keep(make_picture(image, {buffer.name, buffer.element, request.contents[id.index]}),
+             [&](const Picture&) { plan.images.push_back(image); });
+      });
     });
   }
-  std::set<std::string_view> paths;
+  std::set<std::filesystem::path> paths;
   const auto claim = [&](std::string_view path) {
-    if (path.empty() || path == "-" || paths.insert(path).second) return;
+    if (path.empty() || path == "-") return;
+    const Result<bool> writable = check_writable(path);
+    wrong.insert(wrong.end(), writable.diagnostics().begin(), writable.diagnostics().end());
+    if (paths.insert(std::filesystem::path(path).lexically_normal()).second) return;
     wrong.push_back(diagnose<message::written_twice>(shorten(path)));
   };
   for (const Outlet& outlet : plan.outlets) claim(outlet.path);
@@ -90,6 +98,9 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
     for (std::string_view other : {"--repeat", "--threads"}) {
       if (invocation.has(other)) wrong.push_back(diagnose<message::conflict>("--trace", other));
     }
+  }
+  if (invocation.has("--trace-all") && !plan.trace && !invocation.has("--trace")) {
+    wrong.push_back(diagnose<message::missing_option>("--trace-all", "--trace X,Y,Z"));
   }
   const bool draws = std::ranges::any_of(
       plan.images, [](const ImageRequest& image) { return image.path.empty(); });

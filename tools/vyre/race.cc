@@ -55,7 +55,8 @@ int run_race(const Invocation& invocation, const Console& console) {
     console.print((invocations == 0 ? "nothing runs on an empty grid; " : "") +
                   std::string("no races: ") + plural(found->schedules, "schedule") + ", " +
                   decimal(invocations) + (invocations == 1 ? " invocation, " : " invocations, ") +
-                  plural(program.buffers.size(), "buffer") + "\n");
+                  plural(program.buffers.size(), "buffer") +
+                  (found->schedules == 1 ? "; no other order to compare with" : "") + "\n");
   }
   return kFine;
 }

@@ -7,6 +7,7 @@
 #include "vyre/base/text.h"
 #include "vyre/text/parse.h"
 #include "vyre/text/print.h"
+#include "vyre/wire/wire.h"
 
 namespace vyre {
 namespace {
@@ -169,7 +170,7 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   Result<Loaded> loaded = load(std::move(*source));
   if (!loaded.ok()) return loaded.diagnostics();
   request.loaded = std::move(*loaded);
-  if (request.loaded.positions.empty()) {
+  if (is_wire(request.loaded.source.text)) {
     // A wire file has no lines of its own; those of its text stand for them.
     request.loaded.source.file += " (decoded)";
     request.loaded.source.text = print(request.loaded.module);

@@ -306,8 +306,11 @@ Result<Traced> trace_one(Tracer& tracer, const TraceRequest& what) {
   std::string list;
   Result<std::vector<Bytes>> contents = tracer.follow(what.first, [&](const Event& event) {
     if (++lines > kMostLines && !what.all) return;
-    traced.text += tracer.line(event);
-    list += (list.empty() ? "" : ",") + tracer.json(event);
+    if (what.json) {
+      list += (list.empty() ? "" : ",") + tracer.json(event);
+    } else {
+      traced.text += tracer.line(event);
+    }
   });
   traced.failure = contents.diagnostics();
   const Program& program = tracer.request().program();
@@ -410,6 +413,7 @@ Result<TraceRequest> read_trace_request(const Invocation& invocation, const Requ
   const std::string_view text = invocation.value("--trace");
   TraceRequest what;
   what.all = invocation.has("--trace-all");
+  what.json = invocation.json();
   const std::size_t dots = text.find("..");
   const std::optional<Ids> first = read_ids(text.substr(0, dots), 0);
   if (dots != text.npos) what.second = read_ids(text.substr(dots + 2), 0);

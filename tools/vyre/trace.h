@@ -9,7 +9,8 @@ namespace vyre {
 struct TraceRequest {
   std::array<std::uint32_t, 3> first{};
   std::optional<std::array<std::uint32_t, 3>> second;
-  bool all = false;  // also of a very long trace
+  bool all = false;   // also of a very long trace
+  bool json = false;  // instead of text
 };
 Result<TraceRequest> read_trace_request(const Invocation& invocation, const Request& request);
 

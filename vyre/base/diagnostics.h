@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ struct Diagnostic {
 
   // Without one: item, statement and expression, as in `program p: body[3].then[0]: a + b`.
   std::string path;
+
+  std::optional<std::uint32_t> statement;  // that `path` names, where nothing else is meant
 
   // More that belongs to it, line by line: the two invocations of a race.
   std::vector<std::string> notes;

@@ -137,7 +137,7 @@ std::string plural(std::size_t count, std::string_view noun) {
 }
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kMaxCandidates = 1024;
+  constexpr std::size_t kMaxCandidates = 4096;
   constexpr std::size_t kMaxLength = 64;
   std::string_view best;
   std::size_t best_shared = 0;

@@ -11,6 +11,9 @@
 
 namespace vyre {
 
+// Bytes of memory that this machine has.
+std::uint64_t physical_memory();
+
 template <class T>
 class ZeroedArray {
   static_assert(std::is_trivial_v<T>);

@@ -57,7 +57,9 @@ Result<Program> elementwise(std::span<const Op* const> chain) {
     if (value.exists()) {
       if (inputs.empty() || inputs[0] != given) {
         return diagnose<message::chain_type>(
-            shorten(op->id), inputs.empty() ? "nothing" : text(inputs[0]), text(given));
+            shorten(op->id), inputs.empty() ? "nothing" : text(inputs[0]), text(given),
+            inputs.empty() ? "begin with it, or leave it out"
+                           : "put an op between them that converts it");
       }
       arguments.push_back(value);
     }
@@ -79,6 +81,7 @@ Result<Program> elementwise(std::span<const Op* const> chain) {
   body.stmts = {Let{LocalId{0u}, id}, If{inside, StmtId{3u}, StmtId{3u}},
                 Store{last, index, value}};
   program.body = canonical(body);
+  while (is_reserved(program.name)) program.name += "_";
   return program;
 }
 

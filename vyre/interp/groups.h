@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <numeric>
 
 #include "vyre/interp/machine.h"
@@ -46,13 +47,57 @@ class Groups {
   std::uint64_t factor_ = 1;
 };
 
-// Runs all workgroups, one after the other, for who watches them.
+// Runs a few workgroups at a time, each of which has a machine, and lets them take turns at random.
+inline constexpr std::uint32_t kMixedGroups = 4;
+
+template <class Watch>
+Result<RunStats> run_mixed(const Script& script, std::span<const Memory> buffers,
+                           const Groups& groups, Control& control, Watch& watch) {
+  using Progress = typename Machine<Watch>::Progress;
+  std::vector<std::unique_ptr<Machine<Watch>>> machines;
+  std::vector<std::uint32_t> busy;
+  std::uint64_t next = 0;
+  while (next < std::min<std::uint64_t>(kMixedGroups, groups.count())) {
+    busy.push_back(static_cast<std::uint32_t>(machines.size()));
+    machines.push_back(std::make_unique<Machine<Watch>>(script, buffers, control, watch));
+    watch.switch_to(busy.back());
+    machines.back()->begin(groups[next++]);
+  }
+  Random random(control.options.schedule.seed);
+  RunStats total;
+  while (!busy.empty()) {
+    std::uint32_t& chosen = busy[random.below(static_cast<std::uint32_t>(busy.size()))];
+    Machine<Watch>& machine = *machines[chosen];
+    watch.switch_to(chosen);
+    const Progress progress = machine.go_on();
+    if (progress == Progress::Going) continue;
+    if (progress == Progress::Stopped) {
+      if (machine.failure.empty()) return diagnose<message::interrupted>();
+      return machine.failure;
+    }
+    if (next < groups.count()) {
+      machine.begin(groups[next++]);
+      continue;
+    }
+    total += machine.stats();
+    std::swap(chosen, busy.back());
+    busy.pop_back();
+  }
+  control.report();
+  if (control.stopped()) return diagnose<message::interrupted>();
+  return total;
+}
+
+// Runs all workgroups for who watches them.
 template <class Watch>
 Result<RunStats> run_watched(const Script& script, const Grid& grid,
                              std::span<const Memory> buffers, const RunOptions& options,
                              Watch& watch) {
   const Groups groups(grid, options.schedule);
   Control control{options, groups.count()};
+  if (options.schedule.kind == Schedule::Kind::Mixed) {
+    return run_mixed(script, buffers, groups, control, watch);
+  }
   Machine<Watch> machine(script, buffers, control, watch);
   for (std::uint64_t i = 0; i < groups.count(); ++i) {
     if (machine.run(groups[i])) continue;

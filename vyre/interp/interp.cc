@@ -36,40 +36,6 @@ std::uint64_t workgroup_bytes(const Script& script) {
   return bytes;
 }
 
-// A few workgroups at a time, each of which has a machine.
-Result<RunStats> interpret_mixed(const Script& script, std::span<const Memory> buffers,
-                                 const Groups& groups, Control& control) {
-  constexpr std::uint64_t kMachines = 4;
-  NoWatch watch;
-  std::vector<std::unique_ptr<Machine<NoWatch>>> machines;
-  std::uint64_t next = 0;
-  while (next < std::min(kMachines, groups.count())) {
-    machines.push_back(std::make_unique<Machine<NoWatch>>(script, buffers, control, watch));
-    machines.back()->begin(groups[next++]);
-  }
-  Random random(control.options.schedule.seed);
-  RunStats total;
-  while (!machines.empty()) {
-    auto& chosen = machines[random.below(static_cast<std::uint32_t>(machines.size()))];
-    const auto progress = chosen->go_on();
-    if (progress == Machine<NoWatch>::Progress::Going) continue;
-    if (progress == Machine<NoWatch>::Progress::Stopped) {
-      if (chosen->failure.empty()) return diagnose<message::interrupted>();
-      return chosen->failure;
-    }
-    if (next < groups.count()) {
-      chosen->begin(groups[next++]);
-      continue;
-    }
-    total += chosen->stats();
-    std::swap(chosen, machines.back());
-    machines.pop_back();
-  }
-  control.report();
-  if (control.stopped()) return diagnose<message::interrupted>();
-  return total;
-}
-
 }  // namespace
 
 std::string to_text(const Schedule& schedule) {
@@ -133,7 +99,8 @@ Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<con
   const Groups groups(grid, options.schedule);
   Control control{options, groups.count()};
   if (options.schedule.kind == Schedule::Kind::Mixed) {
-    return interpret_mixed(script, buffers, groups, control);
+    NoWatch watch;
+    return run_mixed(script, buffers, groups, control, watch);
   }
   std::uint64_t threads = 1;
   if (options.schedule.kind == Schedule::Kind::Sequential && options.max_steps == 0 &&

@@ -18,6 +18,7 @@ namespace vyre {
 
 // Sees nothing, and costs nothing. A Watch derives from it and hides what it wants to see.
 struct NoWatch {
+  void switch_to(std::uint32_t /*which of the workgroups that run at the same time*/) {}
   void begin_group(const Ids&) {}
   void begin_step(const Step&, std::uint32_t /*invocation in the group*/) {}
   void load(const Node&, std::uint32_t /*index*/, bool /*inside*/, const Bits&) {}

@@ -68,17 +68,19 @@ class RaceWatch : public NoWatch {
 
   std::vector<ShadowBuffer> buffers;
 
+  void switch_to(std::uint32_t slot) { slot_ = slot; }
   void begin_group(const Ids&) {
-    ++group_;
+    group_[slot_] = ++groups_;
     barrier();
   }
   void barrier() {
-    if (++epoch_ != 0) return;
+    epoch_[slot_] = ++epochs_;
+    if (epochs_ != 0) return;
     // The numbers of epochs are used up: nothing entered so far belongs to one that follows.
     for (ShadowBuffer& buffer : buffers) {
       for (Shadow& shadow : buffer.elements.span()) shadow.epoch = 0;
     }
-    epoch_ = 1;
+    for (std::uint32_t& epoch : epoch_) epoch = ++epochs_;
   }
   void begin_step(const Step&, std::uint32_t invocation) { invocation_ = invocation + 1; }
   void load(const Node& node, std::uint32_t index, bool inside, const Bits&) {
@@ -96,9 +98,9 @@ class RaceWatch : public NoWatch {
     ShadowBuffer& shadows = buffers[buffer];
     if (shadows.elements.span().empty()) return;
     Shadow& shadow = shadows.elements.span()[index];
-    const Who group = shadows.shared ? group_ : 1;
-    if (shadow.epoch != epoch_) {
-      shadow.epoch = epoch_;
+    const Who group = shadows.shared ? group_[slot_] : 1;
+    if (shadow.epoch != epoch_[slot_]) {
+      shadow.epoch = epoch_[slot_];
       shadow.invocations = {};
     }
     Who& invocations = shadow.invocations[static_cast<std::size_t>(kind)];
@@ -118,8 +120,11 @@ class RaceWatch : public NoWatch {
   }
 
   const Script& script_;
-  std::uint32_t epoch_ = 0;
-  Who group_ = 0;
+  std::uint32_t slot_ = 0;
+  std::array<std::uint32_t, kMixedGroups> epoch_{};
+  std::array<Who, kMixedGroups> group_{};
+  std::uint32_t epochs_ = 0;
+  Who groups_ = 0;
   Who invocation_ = 0;
 };
 
@@ -148,12 +153,9 @@ class WitnessWatch : public NoWatch {
   std::vector<Race> races;  // one for each pair of places, up to kMaxRaces
   std::uint64_t more = 0;   // pairs beyond those
 
-  void begin_group(const Ids& group) {
-    group_ = group;
-    ++group_number_;
-    ++epoch_;
-  }
-  void barrier() { ++epoch_; }
+  void switch_to(std::uint32_t slot) { slot_ = slot; }
+  void begin_group(const Ids& group) { groups_[slot_] = {group, ++groups_begun_, ++epochs_}; }
+  void barrier() { groups_[slot_].epoch = ++epochs_; }
   void begin_step(const Step& step, std::uint32_t invocation) {
     stmt_ = step.stmt;
     invocation_ = invocation;
@@ -192,12 +194,12 @@ class WitnessWatch : public NoWatch {
     const auto found = watched_.find(key(buffer, index));
     if (found == watched_.end()) return;
     auto& [in_epoch, in_groups] = found->second;
-    Seen now{
-        {kind, StmtId{stmt_}, expr, {}, group_, {}}, place, group_number_, epoch_, invocation_};
+    const auto& [group_ids, group, epoch] = groups_[slot_];
+    Seen now{{kind, StmtId{stmt_}, expr, {}, group_ids, {}}, place, group, epoch, invocation_};
     now.access.local = local_ids(script_.program, invocation_);
     for (std::size_t axis = 0; axis < 3; ++axis) {
       now.access.global[axis] =
-          group_[axis] * script_.program.workgroup_size[axis] + now.access.local[axis];
+          group_ids[axis] * script_.program.workgroup_size[axis] + now.access.local[axis];
     }
     const auto meet = [&](const Seen& seen) {
       if (!conflict(kind, seen.access.kind)) return;
@@ -211,23 +213,26 @@ class WitnessWatch : public NoWatch {
       if (seen.group != now.group && shown.first.workgroup == shown.second.workgroup) shown = race;
     };
 
-    std::erase_if(in_epoch, [&](const Seen& seen) { return seen.epoch != epoch_; });
+    std::erase_if(in_epoch, [&](const Seen& seen) { return seen.epoch != now.epoch; });
     for (const Seen& seen : in_epoch) {
       if (seen.invocation != invocation_) meet(seen);
     }
     if (script_.program.buffers[buffer].access != BufferAccess::Workgroup) {
       for (const Seen& seen : in_groups) {
-        if (seen.group != group_number_) meet(seen);
+        if (seen.group != now.group) meet(seen);
       }
     }
+    // Two of each place; of very many places, at least two of each kind of access, so that each
+    // element that races has a witness.
     const auto keep = [&](std::vector<Seen>& list, auto number) {
-      if (list.size() >= kMaxRaces) return;
       std::size_t same_place = 0;
+      std::size_t same_kind = 0;
       for (const Seen& seen : list) {
-        if (seen.place != place) continue;
-        if (std::invoke(number, seen) == std::invoke(number, now) || ++same_place == 2) return;
+        const bool same = std::invoke(number, seen) == std::invoke(number, now);
+        if (seen.place == place && (same || ++same_place == 2)) return;
+        if (seen.access.kind == kind && !same) ++same_kind;
       }
-      list.push_back(now);
+      if (list.size() < 2 * kMaxRaces || same_kind == 0) list.push_back(now);
     };
     keep(in_epoch, &Seen::invocation);
     keep(in_groups, &Seen::group);
@@ -236,9 +241,15 @@ class WitnessWatch : public NoWatch {
   const Script& script_;
   std::unordered_map<std::uint64_t, Witnesses> watched_;
   std::map<std::pair<Place, Place>, std::size_t> pairs_;  // with the index of their race
-  Ids group_{};
-  std::uint64_t group_number_ = 0;
-  std::uint64_t epoch_ = 0;
+  struct Group {
+    Ids ids;
+    std::uint64_t number;
+    std::uint64_t epoch;
+  };
+  std::uint32_t slot_ = 0;
+  std::array<Group, kMixedGroups> groups_{};
+  std::uint64_t groups_begun_ = 0;
+  std::uint64_t epochs_ = 0;
   std::uint32_t stmt_ = 0;
   std::uint32_t invocation_ = 0;
 };
@@ -274,20 +285,26 @@ class Copies {
 };
 
 Result<RaceWatch> make_watch(const Script& script, const Grid& grid,
-                             std::span<const Memory> buffers) {
+                             std::span<const Memory> buffers, const Schedule& schedule) {
+  const bool mixed = schedule.kind == Schedule::Kind::Mixed;
   const std::uint64_t groups = Groups(grid, {}).count();
   if (groups >= kSeveral - 1) return diagnose<message::too_many_workgroups>(groups);
   RaceWatch watch(script);
+  std::uint64_t bytes = 0;
   const Program& program = script.program;
   const std::vector<bool> written = written_buffers(program);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];
     ShadowBuffer& shadow = watch.buffers.emplace_back();
-    if (!written[i]) continue;
+    // Workgroups that run at the same time have memory of their own; what of it races shows in the
+    // other schedules.
+    const bool is_workgroup = buffer.access == BufferAccess::Workgroup;
+    if (!written[i] || (mixed && is_workgroup)) continue;
     shadow.shared = buffer.access != BufferAccess::Workgroup;
     const std::uint64_t length =
         shadow.shared ? buffers[i].size() / stride(buffer.element) : std::uint64_t{buffer.count};
-    if (!shadow.elements.allocate(length)) {
+    bytes += length * sizeof(Shadow);
+    if (bytes > physical_memory() / 2 || !shadow.elements.allocate(length)) {
       return diagnose<message::out_of_memory>(length * sizeof(Shadow), "the race detector");
     }
   }
@@ -306,7 +323,7 @@ auto places_of(const Race& race) {
 Result<bool> detect(const Script& script, const Grid& grid, std::span<const Memory> initial,
                     std::span<const Memory> buffers, const RunOptions& options,
                     RaceReport& report) {
-  Result<RaceWatch> watch = make_watch(script, grid, initial);
+  Result<RaceWatch> watch = make_watch(script, grid, initial, options.schedule);
   if (!watch) return watch.diagnostics();
   const Result<RunStats> ran = run_watched(script, grid, buffers, options, *watch);
   if (!ran) return ran.diagnostics();
@@ -365,6 +382,9 @@ std::vector<Schedule> race_schedules() {
   for (std::uint64_t seed = 1; seed <= 7; ++seed) {
     schedules.push_back({Schedule::Kind::Random, seed});
   }
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    schedules.push_back({Schedule::Kind::Mixed, seed});
+  }
   return schedules;
 }
 
@@ -372,19 +392,13 @@ Result<RaceReport> find_races(const Script& script, const Grid& grid,
                               std::span<const Memory> buffers, const RunOptions& options,
                               std::span<const Schedule> schedules) {
   std::vector<Schedule> standard = race_schedules();
-  const std::size_t detecting = schedules.empty() ? standard.size() : schedules.size();
-  if (schedules.empty()) {
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      standard.push_back({Schedule::Kind::Mixed, seed});
-    }
-    schedules = standard;
+  if (ordered_atomics(script.program).empty()) {
+    std::erase_if(standard, [](const Schedule& s) { return s.kind == Schedule::Kind::Mixed; });
   }
-  const bool order_shows = !ordered_atomics(script.program).empty();
+  if (schedules.empty()) schedules = standard;
   RaceReport report;
   std::optional<Copies> first;
   for (const Schedule& schedule : schedules) {
-    const bool detects = report.schedules < detecting;
-    if (!detects && (!order_shows || !report.clean())) break;
     RunOptions own = options;
     own.schedule = schedule;
     if (options.progress) {
@@ -394,13 +408,8 @@ Result<RaceReport> find_races(const Script& script, const Grid& grid,
       };
     }
     Copies copies(script.program, buffers);
-    if (detects) {
-      const Result<bool> ran = detect(script, grid, buffers, copies.memories(), own, report);
-      if (!ran) return ran.diagnostics();
-    } else {
-      const Result<RunStats> ran = interpret(script, grid, copies.memories(), own);
-      if (!ran) return ran.diagnostics();
-    }
+    const Result<bool> ran = detect(script, grid, buffers, copies.memories(), own, report);
+    if (!ran) return ran.diagnostics();
     ++report.schedules;
     if (!first) {
       first = std::move(copies);
@@ -417,7 +426,7 @@ Result<std::vector<std::vector<std::uint32_t>>> racy_elements(const Script& scri
                                                               const Grid& grid,
                                                               std::span<const Memory> buffers,
                                                               const RunOptions& options) {
-  Result<RaceWatch> watch = make_watch(script, grid, buffers);
+  Result<RaceWatch> watch = make_watch(script, grid, buffers, options.schedule);
   if (!watch) return watch.diagnostics();
   const Copies copies(script.program, buffers);
   const Result<RunStats> ran = run_watched(script, grid, copies.memories(), options, *watch);

@@ -60,7 +60,7 @@ struct RaceReport {
 };
 
 // The schedules in which find_races() looks for races, unless others are asked for: at least eight.
-// Where there are none but atomics whose order shows, it also compares what a few mixed ones leave.
+// Those that mix workgroups are left out where no atomic shows the order.
 std::vector<Schedule> race_schedules();
 
 // `buffers` hold the initial contents, which stay as they are.

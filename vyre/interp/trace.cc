@@ -20,9 +20,10 @@ class TraceWatch : public NoWatch {
     invocation_ = (local[2] * size[1] + local[1]) * size[0] + local[0];
   }
 
-  void begin_group(const Ids& group) { in_group_ = group == group_; }
+  void switch_to(std::uint32_t slot) { slot_ = slot; }
+  void begin_group(const Ids& group) { in_group_[slot_] = group == group_; }
   void begin_step(const Step& step, std::uint32_t invocation) {
-    active_ = in_group_ && invocation == invocation_;
+    active_ = in_group_[slot_] && invocation == invocation_;
     if (!active_) return;
     loads_.clear();
     traced_ = {};
@@ -52,7 +53,8 @@ class TraceWatch : public NoWatch {
   const std::function<void(const TracedStep&)>& report_;
   Ids group_{};
   std::uint32_t invocation_ = 0;
-  bool in_group_ = false;
+  std::uint32_t slot_ = 0;
+  std::array<bool, kMixedGroups> in_group_{};
   bool active_ = false;
   TracedStep traced_;
   TracedAccess effect_;

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 #include <unordered_map>
 
 #include "vyre/base/text.h"
 #include "vyre/ir/intern.h"
 #include "vyre/ir/walk.h"
+#include "vyre/text/lexer.h"
+#include "vyre/validate/validate.h"
 
 namespace vyre {
 namespace {
@@ -131,21 +132,18 @@ Callee study(const Op& op) {
 
 // --- Expansion ----------------------------------------------------------------------------------
 
-// The names of the locals that an expansion makes start with "__call" and a number that no name of
-// the program has.
-std::uint32_t first_number(const Body& body) {
-  constexpr std::string_view kPrefix = "__call";
-  std::uint32_t first = 0;
-  for (const Local& local : body.locals) {
-    if (!local.name.starts_with(kPrefix)) continue;
-    std::uint32_t number = 0;
-    for (char c : std::string_view(local.name).substr(kPrefix.size())) {
-      if (!is_digit(c) || number > kMaxExprs) break;
-      number = number * 10 + static_cast<std::uint32_t>(c - '0');
-    }
-    first = std::max(first, number + 1);
+// The names of the locals that an expansion makes start with "__call" and a number. This is the
+// least number behind all that a name already has.
+constexpr std::string_view kPrefix = "__call";
+
+std::uint32_t number_behind(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return 0;
+  std::uint32_t number = 0;
+  for (char c : name.substr(kPrefix.size())) {
+    if (!is_digit(c) || number > kMaxExprs) break;
+    number = number * 10 + static_cast<std::uint32_t>(c - '0');
   }
-  return first;
+  return number + 1;
 }
 
 class Inliner {
@@ -155,8 +153,12 @@ class Inliner {
   Inliner(std::string_view name, std::span<const BufferDecl> buffers, Find find)
       : name_(name), buffers_(buffers), find_(std::move(find)) {}
 
-  Result<Body> expand(const Body& body, std::uint32_t parameters) {
-    number_ = first_number(body);
+  // `kind` is what the body is of: "program" or "op".
+  Result<Body> expand(const Body& body, std::string_view kind, std::uint32_t parameters) {
+    for (const Local& own : body.locals) number_ = std::max(number_, number_behind(own.name));
+    for (const BufferDecl& buffer : buffers_) {
+      number_ = std::max(number_, number_behind(buffer.name));
+    }
     Frame frame(body);
     for (std::size_t i = 0; i < body.locals.size(); ++i) {
       frame.locals[i] = {LocalId{i}, {}};
@@ -165,11 +167,12 @@ class Inliner {
     flat(frame, StmtId{0u}, StmtId{body.stmts.size()});
     if (const std::optional<StmtId> deep = too_deep(out_); deep && !failure_) {
       site_ = sites_of_[deep->index];
+      at_ = sites_[site_].at;
       fail(diagnose<message::inlined_nesting>(name_, chain()));
     }
     if (failure_) {
-      failure_->path =
-          (parameters > 0 ? "op " : "program ") + shorten(name_) + ": " + path_of(body, at_);
+      failure_->path = std::string(kind) + " " + shorten(name_) + ": " + path_of(body, at_);
+      failure_->statement = at_.index;
       return *failure_;
     }
     return canonical(out_, parameters);
@@ -202,7 +205,7 @@ class Inliner {
     LocalId done;           // set where a `return` leaves a loop of the op
     std::size_t loops = 0;  // open loops of the op itself
     bool once = false;      // it stands in a loop of one round
-    std::set<std::string> names;
+    std::unordered_map<std::string, std::uint32_t> names;  // how often each was wanted
   };
 
   // --- Making expressions and statements
@@ -266,15 +269,17 @@ class Inliner {
     sites_of_.push_back(site_);
   }
 
-  LocalId declare(std::string name) {
-    out_.locals.push_back({std::move(name)});
-    return LocalId{out_.locals.size() - 1};
-  }
   // A local of an op, under a name that its body does not have twice.
-  LocalId declare(Frame& frame, const std::string& name) {
+  LocalId declare(Frame& frame, std::string_view wanted) {
+    if (frame.names.empty()) frame.number = number_++;
+    constexpr std::size_t kRoom = 64;  // for prefix and numbers
+    const std::string name(wanted.substr(0, kMaxNameBytes - kRoom));
     std::string fresh = name;
-    for (int i = 2; !frame.names.insert(fresh).second; ++i) fresh = name + "_" + std::to_string(i);
-    return declare("__call" + std::to_string(frame.number) + "_" + fresh);
+    while (!frame.names.try_emplace(fresh, 1).second) {
+      fresh = name + "_" + std::to_string(++frame.names[name]);
+    }
+    out_.locals.push_back({std::string(kPrefix) + std::to_string(frame.number) + "_" + fresh});
+    return LocalId{out_.locals.size() - 1};
   }
 
   void fail(Diagnostic diagnostic) {
@@ -392,7 +397,7 @@ class Inliner {
   ExprId call(const std::string& id, std::vector<ExprId> args) {
     const Callee& callee = callee_of(id);
     const std::uint32_t caller = site_;
-    sites_.push_back({callee.op, caller});
+    sites_.push_back({callee.op, caller, at_});
     site_ = last_site_ = static_cast<std::uint32_t>(sites_.size() - 1);
     const ExprId result = callee.is_expression() ? expression(callee, args) : body(callee, args);
     site_ = caller;
@@ -408,14 +413,10 @@ class Inliner {
       const bool many = callee.uses[i] > 1 && more > kManyExprs;
       const bool deep = depths_[args[i].index] > 1 && callee.uses[i] > 0 &&
                         depths_[args[i].index] + callee.depth > kManyLevels;
-      if (many || deep) args[i] = bind(declare_in(frame, callee.body().locals[i].name), args[i]);
+      if (many || deep) args[i] = bind(declare(frame, callee.body().locals[i].name), args[i]);
       frame.locals[i] = {{}, args[i]};
     }
     return copy(frame, std::get<Return>(callee.body().stmts[0]).value);
-  }
-  LocalId declare_in(Frame& frame, const std::string& name) {
-    if (frame.names.empty()) frame.number = number_++;
-    return declare(frame, name);
   }
 
   // An op of several statements; gives the expression that is its result.
@@ -423,7 +424,6 @@ class Inliner {
     const Body& source = callee.body();
     Frame frame(source);
     frame.callee = &callee;
-    frame.number = number_++;
     for (std::size_t i = 0; i < args.size(); ++i) {
       // What cannot change on the way needs no local of its own.
       const Operation op = out_[args[i]].op;
@@ -452,10 +452,10 @@ class Inliner {
       begin_statement();
       result = copy(frame, std::get<Return>(source.stmts.back()).value);
     } else {
-      frame.result = declare("__call" + std::to_string(frame.number));
+      frame.result = declare(frame, "result");
       add(Let{frame.result, zero_of(callee.op->signature.output)});
       if (callee.in_loop) {
-        frame.done = declare("__done" + std::to_string(frame.number));
+        frame.done = declare(frame, "done");
         add(Let{frame.done, literal(DataType::U32, {})});
       }
       if (callee.nests) {
@@ -463,8 +463,7 @@ class Inliner {
       } else {
         const ExprId one = literal(DataType::U32, {{1}});
         const StmtId loop = here();
-        add(For{
-            declare("__once" + std::to_string(frame.number)), literal(DataType::U32, {}), one, {}});
+        add(For{declare(frame, "once"), literal(DataType::U32, {}), one, {}});
         frame.once = true;
         flat(frame, StmtId{0u}, end);
         if (!failure_) std::get<For>(out_.stmts[loop.index]).end = here();
@@ -640,8 +639,9 @@ class Inliner {
   struct Site {
     const Op* op;
     std::uint32_t parent;
+    StmtId at;  // the caller's statement
   };
-  std::vector<Site> sites_{{nullptr, 0}};
+  std::vector<Site> sites_{{nullptr, 0, StmtId{0u}}};
   std::uint32_t site_ = 0;  // that is being expanded
   std::uint32_t last_site_ = 0;
   std::vector<std::uint32_t> sites_of_;  // per statement of the result
@@ -662,9 +662,15 @@ Result<Program> inline_calls(const Linked& linked) {
   std::unordered_map<std::string_view, const Op*> ops;
   for (const Op& op : linked.ops) ops.emplace(op.id, &op);
   Inliner inliner(program.name, program.buffers, [&](std::string_view id) { return ops.at(id); });
-  Result<Body> body = inliner.expand(program.body, 0);
+  Result<Body> body = inliner.expand(program.body, "program", 0);
   if (!body.ok()) return body.diagnostics();
   program.body = std::move(*body);
+  // What names take when they are written out is a limit too, which only long ones reach.
+  constexpr std::size_t kLong = 200;
+  const auto is_long = [&](const Local& local) { return local.name.size() > kLong; };
+  if (std::ranges::any_of(program.body.locals, is_long)) {
+    if (std::vector<Diagnostic> wrong = validate(program); !wrong.empty()) return wrong;
+  }
   return program;
 }
 
@@ -673,7 +679,7 @@ Result<Op> inline_calls(const Op& op, const Registry& registry) {
   if (op.body.callees.empty()) return result;
   Inliner inliner(op.id, {}, [&](std::string_view id) { return registry.find(id); });
   Result<Body> body =
-      inliner.expand(op.body, static_cast<std::uint32_t>(op.signature.inputs.size()));
+      inliner.expand(op.body, "op", static_cast<std::uint32_t>(op.signature.inputs.size()));
   if (!body.ok()) return body.diagnostics();
   result.body = std::move(*body);
   return result;

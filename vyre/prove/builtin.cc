@@ -75,17 +75,10 @@ std::string laws_text(const OperationInfo& row, DataType type) {
 }
 
 std::string op_text(const OperationInfo& row, DataType type) {
-  const std::string name(row.text);
   std::string out = "op " + id_of(row, type) + "(a: " + std::string(text(type));
   if (row.arity == 2) out += ", b: " + std::string(text(second_operand(row.op, type)));
   out += ") -> " + std::string(text(result_of(row.op, type))) + " {\n" + laws_text(row, type);
-  out += "  return ";
-  if (row.precedence == 0) {
-    out += name + (row.arity == 1 ? "(a)" : "(a, b)");
-  } else {
-    out += row.arity == 1 ? name + "a" : "a " + name + " b";
-  }
-  return out + "\n}\n";
+  return out + "  return " + print_applied(row) + "\n}\n";
 }
 
 }  // namespace

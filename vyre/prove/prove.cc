@@ -1,12 +1,14 @@
 #include "vyre/prove/prove.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +28,8 @@ extern char** environ;
 
 namespace vyre {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // The ops that a law speaks of: the op itself, then the law's arguments in their places.
 std::vector<const Op*> ops_of(const Law& law, const Op& op, const Registry& registry) {
@@ -110,9 +114,16 @@ Result<Question> question_of(const Law& law, const Op& op, const Registry& regis
 // --- The solver ---------------------------------------------------------------------------------
 
 struct Answer {
-  bool ran = false;
-  std::string text;  // what the solver says, or why it did not run
+  bool given = false;
+  std::string text;  // what the solver says, or why it says nothing
 };
+
+bool has_answer(std::string_view text) {
+  for (std::string_view word : {"sat", "unsat", "unknown", "timeout"}) {
+    if (text.starts_with(word)) return true;
+  }
+  return false;
+}
 
 std::string solver_name() {
   const char* named = std::getenv("VYRE_SOLVER");
@@ -144,16 +155,29 @@ Answer ask(const std::string& question, unsigned seconds) {
   const int failed = posix_spawnp(&process, solver.c_str(), &actions, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   close(output[1]);
-  Answer answer{failed == 0, failed == 0 ? "" : std::strerror(failed)};
-  char buffer[4096];
-  for (ssize_t got; failed == 0 && (got = read(output[0], buffer, sizeof buffer)) != 0;) {
-    if (got > 0) answer.text.append(buffer, static_cast<std::size_t>(got));
-    if (got < 0 && errno != EINTR) break;
+  std::string text;
+  bool late = false;
+  const Clock::time_point deadline = Clock::now() + std::chrono::seconds(seconds + 5);
+  for (bool ended = failed != 0; !ended && !late;) {
+    pollfd ready{output[0], POLLIN, 0};
+    late = poll(&ready, 1, 1000) == 0 && Clock::now() > deadline;
+    if ((ready.revents & (POLLIN | POLLHUP)) == 0) continue;
+    char buffer[4096];
+    const ssize_t got = read(output[0], buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+    ended = got == 0 || (got < 0 && errno != EINTR);
   }
   close(output[0]);
   std::fclose(file);
-  if (failed == 0) waitpid(process, nullptr, 0);
-  return answer;
+  if (failed != 0) return {false, std::strerror(failed)};
+  if (late) kill(process, SIGKILL);
+  int status = 0;
+  waitpid(process, &status, 0);
+  if (late) return {true, "timeout"};
+  if (has_answer(text)) return {true, text};
+  const int code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+  return {false, std::string(WIFSIGNALED(status) ? "it was ended by signal " : "it ended with ") +
+                     std::to_string(code) + (text.empty() ? "" : ": " + shorten(text, 120))};
 }
 
 // The values of bit vectors in the answer to (get-value (…)): ((a #x0000000f) (b.x #b01…)).
@@ -203,8 +227,9 @@ std::string cache_folder() {
   return {};
 }
 
-std::string cache_path(const std::string& question) {
+std::string cache_path(std::string question) {
   const std::string folder = cache_folder();
+  question += "; by " + solver_name();
   if (folder.empty()) return {};
   const XXH128_hash_t digest = XXH3_128bits(question.data(), question.size());
   char name[33];
@@ -231,26 +256,44 @@ void remember(const std::string& question) {
 
 // --- Small counterexamples ----------------------------------------------------------------------
 
-// Makes the values smaller as long as the law's statement fails for them.
+// How far from zero a word is; as a number with a sign where it has one.
+std::uint32_t magnitude(DataType type, std::uint32_t word) {
+  return type == DataType::I32 && word >> 31 != 0 ? 0 - word : word;
+}
+
+// Makes the values smaller as long as the law's statement fails for them: one word at a time, and
+// the same of all values together.
 void minimise(LawTrial& trial, std::vector<TypedBits>& values) {
   const auto fails = [&] { return !trial(values).holds; };
   if (!fails()) return;
-  for (bool smaller = true; smaller;) {
-    smaller = false;
-    for (TypedBits& value : values) {
-      const std::size_t lanes = min_bytes(value.type) / 4;
-      for (std::size_t lane = lanes; lane-- > 0;) {
-        std::uint32_t& word = value.bits.lanes[lane];
-        const std::uint32_t now = word;
-        for (std::uint32_t next :
-             {0u, 1u, 2u, now >> 16, now >> 8, now >> 1, now & (now - 1), now != 0 ? now - 1 : 0}) {
-          if (next >= now) continue;
-          word = next;
+  constexpr std::size_t kWays = 10;
+  const auto smaller = [](DataType type, std::uint32_t now, std::size_t way) {
+    const std::uint32_t size = magnitude(type, now);
+    const std::uint32_t sizes[kWays] = {
+        0, 1, 2, 3, size >> 16, size >> 8, size >> 4, size >> 1, size & (size - 1), size - 1};
+    if (sizes[way] >= size) return now;
+    return size == now ? sizes[way] : 0 - sizes[way];
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t way = 0; way < kWays; ++way) {
+      const std::vector<TypedBits> before = values;
+      for (TypedBits& value : values) {
+        for (std::uint32_t& word : value.bits.lanes) word = smaller(value.type, word, way);
+      }
+      const bool kept = values != before && fails();
+      if (!kept) values = before;
+      changed = changed || kept;
+      for (TypedBits& value : values) {
+        for (std::uint32_t& word : value.bits.lanes) {
+          const std::uint32_t now = word;
+          word = smaller(value.type, now, way);
+          if (word == now) continue;
           if (fails()) {
-            smaller = true;
-            break;
+            changed = true;
+          } else {
+            word = now;
           }
-          word = now;
         }
       }
     }
@@ -269,7 +312,6 @@ struct LawTrial::Functions {
   const Law& law;
   std::vector<const Op*> ops;
   std::vector<Script> scripts;  // per op: a program without statements, and its ops; ours is last
-  std::vector<std::vector<Memory>> memory;
   std::vector<TypedBits> sides;
   RunOptions options;
   Control control{options, 1};
@@ -356,7 +398,6 @@ Result<std::string> law_formula(const Law& law, const Op& op, const Registry& re
 
 Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
                     const ProveOptions& options) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   Proof proof;
   const Result<Question> question = question_of(law, op, registry);
@@ -374,7 +415,7 @@ Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
   for (const std::string& variable : question->variables) names += variable + " ";
   const Answer answer =
       ask(question->text + "(check-sat)\n(get-value (" + names + "))\n", options.seconds);
-  if (!answer.ran) return diagnose<message::no_solver>(solver_name(), answer.text);
+  if (!answer.given) return diagnose<message::no_solver>(solver_name(), answer.text);
   proof.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (answer.text.starts_with("unsat")) {
     proof.verdict = exists ? Proof::Verdict::Refuted : Proof::Verdict::Proved;
@@ -394,12 +435,10 @@ Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
       proof.reason = "the solver and the interpreter disagree for " + values_text(proof.values);
       return proof;
     }
-    proof.sides = last.sides;
+    if (law.kind != LawKind::ZeroProduct) proof.sides = last.sides;
     proof.verdict = exists ? Proof::Verdict::Proved : Proof::Verdict::Refuted;
-  } else if (answer.text.starts_with("timeout") || answer.text.starts_with("unknown")) {
-    proof.reason = "the solver did not finish in " + plural(options.seconds, "second");
   } else {
-    proof.reason = "the solver says: " + shorten(answer.text, 120);
+    proof.reason = "the solver did not finish in " + plural(options.seconds, "second");
   }
   return proof;
 }

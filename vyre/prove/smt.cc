@@ -42,8 +42,8 @@ std::string extended(bool is_signed, unsigned by, const std::string& value) {
          ") " + value + ")";
 }
 
-std::string bit_of(const std::string& condition, unsigned width = 32) {
-  return join({"ite", condition, number(width, 1), number(width, 0)});
+std::string bit_of(const std::string& condition) {
+  return join({"ite", condition, number(32, 1), number(32, 0)});
 }
 
 // The bits of `value`, lowest first.
@@ -359,9 +359,13 @@ class OpFormula {
     --depth_;
   }
 
-  void statement(StmtId id) {
+  void step() {
     constexpr std::uint32_t kMostSteps = 20'000;
-    if (++steps_ > kMostSteps) return fail("it takes too many steps");
+    if (++steps_ > kMostSteps) fail("it takes too many steps");
+  }
+
+  void statement(StmtId id) {
+    step();
     const Stmt& stmt = body_[id];
     const StmtId inside{id.index + 1};
     values_.clear();
@@ -414,6 +418,7 @@ class OpFormula {
     const std::string outside = state_.broken;
     for (std::uint32_t i = from.constant->lanes[0]; i < to.constant->lanes[0]; ++i) {
       if (failure_ || active() == "false") break;
+      step();
       state_.locals[loop.variable.index] = formula_.constant(DataType::U32, {{i}});
       block(StmtId{id.index + 1}, loop.end);
     }

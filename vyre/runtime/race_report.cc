@@ -145,6 +145,20 @@ bool in_one_loop(const Body& body, StmtId a, StmtId b) {
   return false;
 }
 
+// Whether an `if` has one of them in its `then` block and the other in its `else` block.
+bool in_two_branches(const Body& body, StmtId a, StmtId b) {
+  const StmtId first = std::min(a, b);
+  const StmtId second = std::max(a, b);
+  for (std::uint32_t i = 0; i < first.index; ++i) {
+    const If* branch = std::get_if<If>(&body.stmts[i]);
+    if (branch != nullptr && first < branch->else_begin && second >= branch->else_begin &&
+        second < branch->end) {
+      return true;
+    }
+  }
+  return false;
+}
+
 std::string Describer::fix_of(const Race& race, const RaceReport& report) const {
   const BufferDecl& buffer = program_.buffers[race.buffer.index];
   const bool same_group = race.first.workgroup == race.second.workgroup;
@@ -165,11 +179,7 @@ std::string Describer::fix_of(const Race& race, const RaceReport& report) const 
            " to another dispatch";
   }
   if (is(AccessKind::Read)) {
-    if (!same_group) {
-      return "read in another dispatch than the one that writes" + atomic +
-             ", or let each workgroup read only what it writes; nothing orders workgroups";
-    }
-    // A barrier does not help where several invocations also write.
+    // Neither a barrier nor another dispatch helps where several invocations also write.
     const Access& write = race.first.kind == AccessKind::Write ? race.first : race.second;
     const bool contended = std::ranges::any_of(report.races, [&](const Race& other) {
       return other.first.kind == AccessKind::Write && other.second.kind == AccessKind::Write &&
@@ -178,6 +188,13 @@ std::string Describer::fix_of(const Race& race, const RaceReport& report) const 
     if (contended) {
       return "let each invocation update an element of its own" + atomic +
              ", or let only one of them update it";
+    }
+    if (!same_group) {
+      return "read in another dispatch than the one that writes, or let each workgroup read only "
+             "what it writes; nothing orders workgroups";
+    }
+    if (in_two_branches(program_.body, race.first.stmt, race.second.stmt)) {
+      return "end the `if` behind the write, put a `barrier` there, and read in another `if`";
     }
     if (same_stmt) return "load into a local, put a `barrier` behind that, then store" + rounds;
     return "put a `barrier` between the write and the read" + rounds;

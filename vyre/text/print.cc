@@ -326,6 +326,12 @@ std::string print_literal(const TypedBits& value) {
   return out;
 }
 
+std::string print_applied(const OperationInfo& row) {
+  const std::string text(row.text);
+  if (row.precedence == 0) return text + (row.arity == 1 ? "(a)" : "(a, b)");
+  return row.arity == 1 ? text + "a" : "a " + text + " b";
+}
+
 std::string print_law(const Law& law) {
   std::string out(info(law.kind).text);
   for (std::size_t i = 0; i < law.arguments.size(); ++i) {

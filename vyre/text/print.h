@@ -17,6 +17,9 @@ std::string print(const Op& op);
 std::string print_expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId id,
                        std::size_t limit);
 std::string print_literal(const TypedBits& value);
+// An operation applied to a, or to a and b: "a + b", "popcount(a)", "-a".
+std::string print_applied(const OperationInfo& row);
+
 std::string print_law(const Law& law);
 
 // What `vyre fmt` writes: the layout of print(), but of the source's own tokens, with its comments,

@@ -1,6 +1,9 @@
 // Whether the laws that an op declares have the right arguments and fit its signature. Whether they
 // hold is another question.
+#include <algorithm>
+
 #include "vyre/base/text.h"
+#include "vyre/ir/eval.h"
 #include "vyre/text/print.h"
 #include "vyre/validate/context.h"
 
@@ -41,6 +44,16 @@ class LawCheck {
     return signature_.output;
   }
 
+  // Of two bounds.
+  bool in_order() const {
+    const Bits& low = std::get<TypedBits>(law_.arguments[0]).bits;
+    const Bits& high = std::get<TypedBits>(law_.arguments[1]).bits;
+    const Bits tests = eval(Operation::Le, signature_.output, low, high);
+    const std::size_t lanes = is_vector(signature_.output) ? min_bytes(signature_.output) / 4 : 1;
+    return std::ranges::all_of(std::span(tests.lanes).first(lanes),
+                               [](std::uint32_t test) { return test != 0; });
+  }
+
   void require(bool holds, std::string_view shape) {
     if (!holds && !failed_) {
       context_.report<message::law_shape>(Place::law(index_), row_.text, shorten(context_.name),
@@ -54,7 +67,12 @@ class LawCheck {
     const std::string& id = std::get<std::string>(law_.arguments[k]);
     const Op* op = id == context_.name ? context_.op : find(id);
     if (op == nullptr) {
-      report_operand(id, "which is not registered");
+      std::vector<std::string_view> known = context_.callees.registry.ids();
+      for (const auto& [other, callee] : context_.callees.by_id) known.push_back(other);
+      const std::string_view near = nearest(id, known);
+      if (near.empty()) return report_operand(id, "which is not registered");
+      context_.report<message::misspelt_operand>(Place::law(index_), row_.text, shorten(id), near);
+      failed_ = true;
     } else if (op->signature.output == DataType::Unknown) {
       failed_ = true;  // reported where it is defined
     } else if (op->signature != wanted) {
@@ -155,7 +173,10 @@ void LawCheck::check_shape() {
       require(unary() && is_number(input(0)) && is_number(output),
               "it needs one input, and input and output that can be ordered");
       break;
-    case LawKind::Bounded: require(is_number(output), "its output cannot be ordered"); break;
+    case LawKind::Bounded:
+      require(is_number(output), "its output cannot be ordered");
+      if (!failed_) require(in_order(), "its lower bound is above its upper one");
+      break;
     case LawKind::InverseOf:
       require(unary() || binary(), "it needs one or two inputs");
       if (!failed_ && unary()) require_op(0, {{output}, input(0)});

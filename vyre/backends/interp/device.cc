@@ -1,7 +1,5 @@
 #include "vyre/backends/interp/device.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -18,13 +16,6 @@ struct InterpKernel : Kernel {
 struct HostMemory : DeviceMemory {
   ZeroedArray<std::byte> bytes;
 };
-
-std::uint64_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long page = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 32;
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
-}
 
 // What the locals of the invocations of a workgroup may take together.
 constexpr std::uint64_t kMaxStateBytes = std::uint64_t{256} << 20;
