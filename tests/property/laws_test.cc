@@ -11,12 +11,17 @@
 #include <set>
 #include <thread>
 
-#include "tests/support/command.h"
+#include "vyre/base/random.h"
+#include "vyre/interp/machine.h"
+#include "vyre/passes/inline.h"
 #include "vyre/prove/laws.h"
+#include "vyre/prove/smt.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
 namespace {
+
+const bool kLong = std::getenv("VYRE_LONG") != nullptr;
 
 struct Declared {
   const Op* op;
@@ -70,7 +75,7 @@ TEST(Laws, AreProvedForAllValues) {
   other.join();
 }
 
-// --- Edges, through the interpreter -------------------------------------------------------------
+// --- Values at which mistakes show --------------------------------------------------------------
 
 std::vector<TypedBits> edges(DataType type) {
   std::vector<TypedBits> values;
@@ -90,6 +95,116 @@ std::vector<TypedBits> edges(DataType type) {
   }
   return values;
 }
+
+// --- Formulas -----------------------------------------------------------------------------------
+
+// That one value of a formula is not what it should be, for arguments that are variables, so that
+// nothing is computed in advance.
+class Differences {
+ public:
+  explicit Differences(const std::vector<DataType>& inputs) {
+    for (DataType type : inputs) {
+      variables_.push_back(formula_.variable(type, "v" + std::to_string(variables_.size())));
+    }
+  }
+  Formula& formula() { return formula_; }
+  const std::vector<Symbol>& variables() const { return variables_; }
+
+  void expect(const std::vector<TypedBits>& arguments, const Symbol& result, const Bits& value) {
+    std::string truth =
+        formula_.negated(formula_.equal(result, formula_.constant(result.type, value)));
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const Symbol given = formula_.constant(arguments[i].type, arguments[i].bits);
+      const std::string same = formula_.equal(variables_[i], given);
+      truth = formula_.both(same, truth);
+    }
+    any_ = formula_.either(any_, truth);
+  }
+  bool none() const { return *solve(formula_.question(any_), 60) == Solved::No; }
+
+ private:
+  Formula formula_;
+  std::vector<Symbol> variables_;
+  std::string any_ = "false";
+};
+
+TEST(Formulas, OfOperationsAgreeWithEval) {
+  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+  Random random(1);
+  std::size_t operations = 0;
+  for (const Op* op : builtin_ops().all()) {
+    if (!op->id.starts_with("builtin.")) continue;
+    ++operations;
+    const Operation operation = op->body[std::get<Return>(op->body.stmts[0]).value].op;
+    const DataType type = op->signature.inputs[0];
+    Differences differences(op->signature.inputs);
+    const Result<Symbol> result = differences.formula().apply(*op, differences.variables());
+    ASSERT_TRUE(result.ok()) << op->id;
+    for (int i = 0; i < (kLong ? 40 : 10); ++i) {
+      std::vector<TypedBits> arguments;
+      for (DataType input : op->signature.inputs) arguments.push_back(random.pick(edges(input)));
+      const Bits value = eval(operation, type, arguments[0].bits, arguments.back().bits);
+      differences.expect(arguments, *result, value);
+    }
+    EXPECT_TRUE(differences.none()) << op->id;
+  }
+  EXPECT_GT(operations, 150u);
+}
+
+TEST(Formulas, OfCastsAgreeWithEval) {
+  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+  for (const TypeInfo& source : all_types()) {
+    for (const TypeInfo& target : all_types()) {
+      const bool is_value = source.type != DataType::Bytes && target.type != DataType::Bytes;
+      if (!is_value || !cast_exists(source.type, target.type)) continue;
+      Differences differences({source.type});
+      const Symbol result = differences.formula().cast(target.type, differences.variables()[0]);
+      for (const TypedBits& value : edges(source.type)) {
+        differences.expect({value}, result, eval_cast(source.type, target.type, value.bits));
+      }
+      EXPECT_TRUE(differences.none()) << source.text << " to " << target.text;
+    }
+  }
+}
+
+// Bodies with branches, loops, `break` and `return`: all library ops without loops of unknown
+// length.
+TEST(Formulas, OfBodiesAgreeWithTheInterpreter) {
+  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+  const Registry library;
+  Random random(2);
+  RunOptions options;
+  Control control{options, 1};
+  NoWatch watch;
+  std::size_t compared = 0;
+  for (const Op* op : library.all()) {
+    // A few of those with statements; for all of them the solver would take its time.
+    if (op->body.stmts.size() < 3 || random.below(kLong ? 4 : 40) != 0) continue;
+    if (op->signature.inputs.empty()) continue;
+    const Result<Op> flat = inline_calls(*op, library);
+    ASSERT_TRUE(flat.ok());
+    Differences differences(op->signature.inputs);
+    const Result<Symbol> result = differences.formula().apply(*flat, differences.variables());
+    if (!result.ok()) continue;  // a loop with other bounds
+    const Script script = make_script(link(*op, library));
+    Machine<NoWatch> machine(script, {}, control, watch);
+    for (int i = 0; i < 6; ++i) {
+      std::vector<TypedBits> arguments;
+      std::vector<Bits> bits;
+      for (DataType input : op->signature.inputs) {
+        arguments.push_back(random.pick(edges(input)));
+        bits.push_back(arguments.back().bits);
+      }
+      const auto last = static_cast<std::uint32_t>(script.ops.size() - 1);
+      differences.expect(arguments, *result, machine.call_op(last, bits));
+    }
+    ++compared;
+    EXPECT_TRUE(differences.none()) << op->id;
+  }
+  EXPECT_GT(compared, 4u);
+}
+
+// --- Edges, through the interpreter -------------------------------------------------------------
 
 TEST(Laws, HoldOnAllEdges) {
   std::uint64_t tried = 0;

@@ -103,12 +103,17 @@ class Desk {
     EXPECT_TRUE(write_file(folder_ + "/" + file, text).ok());
   }
 
-  // `line` is "vyre", a verb and its arguments, with single spaces between them.
-  CommandResult run(std::string_view line) const {
-    std::vector<std::string_view> words = split(line, ' ');
+  // `line` is "vyre", a verb and its arguments, with single spaces between them; behind ` | `
+  // stands another one, which reads what the first prints.
+  CommandResult run(std::string_view line, std::string_view input = {}) const {
+    constexpr std::string_view kPipe = " | ";
+    const std::size_t pipe = line.find(kPipe);
+    std::vector<std::string_view> words = split(line.substr(0, pipe), ' ');
     EXPECT_EQ(words[0], "vyre") << line;
     words.erase(words.begin());
-    return run_vyre(words);
+    CommandResult result = run_vyre(words, input);
+    if (pipe == line.npos) return result;
+    return run(line.substr(pipe + kPipe.size()), result.out);
   }
 
  private:

@@ -382,6 +382,13 @@ Trial LawTrial::operator()(const std::vector<TypedBits>& values) {
   return {holds, holds ? std::vector<TypedBits>() : functions_->sides};
 }
 
+Result<Solved> solve(const std::string& question, unsigned seconds) {
+  const Answer answer = ask(question + "(check-sat)\n", seconds);
+  if (!answer.given) return diagnose<message::no_solver>(solver_name(), answer.text);
+  if (answer.text.starts_with("sat")) return Solved::Yes;
+  return answer.text.starts_with("unsat") ? Solved::No : Solved::Unknown;
+}
+
 std::string values_text(const std::vector<TypedBits>& values) {
   std::string text;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -65,6 +65,10 @@ class LawTrial {
 // counterexample, whose satisfiability is.
 Result<std::string> law_formula(const Law& law, const Op& op, const Registry& registry);
 
+// Whether there are values for which a question of Formula::question() holds.
+enum class Solved : std::uint8_t { Yes, No, Unknown };
+Result<Solved> solve(const std::string& question, unsigned seconds = 20);
+
 // "a = 3, b = 0x80000000"
 std::string values_text(const std::vector<TypedBits>& values);
 
