@@ -43,6 +43,7 @@ CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_
   // fmemopen() does not take empty buffers.
   std::FILE* in =
       text.empty() ? std::fopen("/dev/null", "rb") : fmemopen(text.data(), text.size(), "rb");
+  if (in == nullptr) return {-1, "", "no input"};
   const Collector out, err;
   const int status =
       run_command(arguments, {in, out.file(), err.file(), terminal, terminal, terminal});

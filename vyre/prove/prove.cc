@@ -24,8 +24,6 @@
 #include "vyre/prove/smt.h"
 #include "vyre/text/print.h"
 
-extern char** environ;
-
 namespace vyre {
 namespace {
 
@@ -134,13 +132,11 @@ Answer ask(const std::string& question, unsigned seconds) {
   std::FILE* file = std::tmpfile();
   if (file == nullptr) return {false, std::strerror(errno)};
   const bool written = std::fwrite(question.data(), 1, question.size(), file) == question.size() &&
-                       std::fflush(file) == 0;
-  std::rewind(file);
+                       std::fflush(file) == 0 && std::fseek(file, 0, SEEK_SET) == 0;
   int output[2];
   if (!written || pipe2(output, O_CLOEXEC) != 0) {
-    const int why = errno;
     std::fclose(file);
-    return {false, std::strerror(why)};
+    return {false, "there is no room for its question"};
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

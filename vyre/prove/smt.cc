@@ -168,7 +168,7 @@ Symbol Formula::select(const std::string& condition, const Symbol& yes, const Sy
 std::string Formula::apply_lane(Operation op, DataType type, unsigned width, const std::string& a,
                                 const std::string& b) {
   const bool is_signed = type == DataType::I32;
-  const std::string zero = number(width, 0);
+  std::string zero = number(width, 0);
   const std::string ones = join({"bvnot", zero});
   const auto test = [&](std::string_view on_unsigned, std::string_view on_signed) {
     return bit_of(join({is_signed ? on_signed : on_unsigned, a, b}));
