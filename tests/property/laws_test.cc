@@ -249,8 +249,7 @@ std::vector<std::uint8_t> table_of(const Op& op, bool is_signed) {
   return table;
 }
 
-struct ByteAlgebra {
-  using Value = std::uint8_t;
+struct ByteAlgebra : LawCalls<ByteAlgebra, std::uint8_t> {
   using Truth = bool;
 
   const Op& op;
@@ -273,12 +272,9 @@ struct ByteAlgebra {
     if (value.bits.lanes[0] == 32) return 8;
     return static_cast<std::uint8_t>(value.bits.lanes[0]);
   }
-  Value call(std::size_t k, Value a, Value b) const { return tables[k][std::size_t{a} << 8 | b]; }
-  Value apply(std::span<const Value> v) { return call(0, v[0], v.back()); }
-  Value f(Value a) { return call(0, a, a); }
-  Value f(Value a, Value b) { return call(0, a, b); }
-  Value other(std::size_t k, Value a) { return call(k + 1, a, a); }
-  Value other(std::size_t k, Value a, Value b) { return call(k + 1, a, b); }
+  Value call(std::size_t k, std::span<const Value> v) const {
+    return tables[k][std::size_t{v[0]} << 8 | v.back()];
+  }
   Value constant(std::size_t k) { return byte_of(std::get<TypedBits>(law.arguments[k])); }
   Value zero() { return 0; }
   Value add(Value a, Value b) { return static_cast<Value>(a + b); }

@@ -19,6 +19,26 @@ inline bool denies(const Law& law) {
          std::get<TypedBits>(law.arguments[0]).bits.lanes[0] == 0;
 }
 
+// What an algebra has when it can `call` the ops of a law with a span of arguments: the op itself
+// is number 0, the law's k-th argument number k + 1.
+template <class Self, class Operand>
+struct LawCalls {
+  using Value = Operand;
+
+  Value apply(std::span<const Value> v) { return call(0, v); }
+  Value f(const Value& a) { return call(0, std::array{a}); }
+  Value f(const Value& a, const Value& b) { return call(0, std::array{a, b}); }
+  Value other(std::size_t k, const Value& a) { return call(k + 1, std::array{a}); }
+  Value other(std::size_t k, const Value& a, const Value& b) {
+    return call(k + 1, std::array{a, b});
+  }
+
+ private:
+  Value call(std::size_t k, std::span<const Value> v) {
+    return static_cast<Self*>(this)->call(k, v);
+  }
+};
+
 // The law's statement about the values v. `Algebra` has types Value and Truth, and
 //   Value f(args…), Value apply(span): the op itself
 //   Value other(k, args…): the law's k-th argument, an op

@@ -41,8 +41,7 @@ std::vector<const Op*> ops_of(const Law& law, const Op& op, const Registry& regi
 
 // --- A law as a formula -------------------------------------------------------------------------
 
-struct Symbols {
-  using Value = Symbol;
+struct Symbols : LawCalls<Symbols, Symbol> {
   using Truth = std::string;
 
   const Law& law;
@@ -50,18 +49,13 @@ struct Symbols {
   std::vector<Op> ops;  // without calls
   std::vector<Diagnostic> failure;
 
+  explicit Symbols(const Law& declared) : law(declared) {}
+
   Value call(std::size_t k, std::span<const Value> args) {
     Result<Value> result = formula.apply(ops[k], args);
     if (result.ok()) return *result;
     failure.assign(result.diagnostics().begin(), result.diagnostics().end());
     return formula.constant(ops[k].signature.output, {});
-  }
-  Value apply(std::span<const Value> args) { return call(0, args); }
-  Value f(const Value& a) { return call(0, std::array{a}); }
-  Value f(const Value& a, const Value& b) { return call(0, std::array{a, b}); }
-  Value other(std::size_t k, const Value& a) { return call(k + 1, std::array{a}); }
-  Value other(std::size_t k, const Value& a, const Value& b) {
-    return call(k + 1, std::array{a, b});
   }
   Value constant(std::size_t k) {
     const TypedBits& value = std::get<TypedBits>(law.arguments[k]);
@@ -88,7 +82,7 @@ std::string name_of(std::size_t i) {
 }
 
 Result<Question> question_of(const Law& law, const Op& op, const Registry& registry) {
-  Symbols symbols{law, {}, {}, {}};
+  Symbols symbols(law);
   for (const Op* each : ops_of(law, op, registry)) {
     if (each == nullptr) {
       symbols.ops.emplace_back();
@@ -301,8 +295,7 @@ void minimise(LawTrial& trial, std::vector<TypedBits>& values) {
 // --- A law on numbers ---------------------------------------------------------------------------
 
 // Runs ops on the interpreter.
-struct LawTrial::Functions {
-  using Value = TypedBits;
+struct LawTrial::Functions : LawCalls<LawTrial::Functions, TypedBits> {
   using Truth = bool;
 
   const Law& law;
@@ -321,13 +314,6 @@ struct LawTrial::Functions {
     for (const Value& value : args) bits.push_back(value.bits);
     const auto last = static_cast<std::uint32_t>(scripts[k].ops.size() - 1);
     return {ops[k]->signature.output, machines[k]->call_op(last, bits)};
-  }
-  Value apply(std::span<const Value> args) { return call(0, args); }
-  Value f(const Value& a) { return call(0, std::array{a}); }
-  Value f(const Value& a, const Value& b) { return call(0, std::array{a, b}); }
-  Value other(std::size_t k, const Value& a) { return call(k + 1, std::array{a}); }
-  Value other(std::size_t k, const Value& a, const Value& b) {
-    return call(k + 1, std::array{a, b});
   }
   Value constant(std::size_t k) { return std::get<TypedBits>(law.arguments[k]); }
   Value zero() { return {ops[0]->signature.output, {}}; }
