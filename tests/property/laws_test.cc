@@ -44,13 +44,19 @@ std::string name_of(const Declared& declared) {
   return declared.op->id + ": " + print_law(*declared.law);
 }
 
-bool have_solver() {
-  const Op* op = Registry().find("primitive.bitwise.and");
-  return prove(op->laws[0], *op, {}, {20, false}).ok();
-}
+// What needs a solver. `./dev` installs one; without it these say so.
+class WithSolver : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Op& op = *Registry().find("primitive.bitwise.and");
+    const Result<Proof> proof = prove(op.laws[0], op, {}, {20, false});
+    if (!proof.ok()) GTEST_SKIP() << "SKIPPED: " << proof.diagnostics()[0].problem;
+  }
+};
+using Proofs = WithSolver;
+using Formulas = WithSolver;
 
-TEST(Laws, AreProvedForAllValues) {
-  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+TEST_F(Proofs, AreProvedForAllValues) {
   // What has been proved in another build of the same text needs no proof.
   if (std::getenv("VYRE_CACHE") == nullptr) {
     setenv("VYRE_CACHE", (std::filesystem::temp_directory_path() / "vyre_proofs").c_str(), 0);
@@ -128,8 +134,7 @@ class Differences {
   std::string any_ = "false";
 };
 
-TEST(Formulas, OfOperationsAgreeWithEval) {
-  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+TEST_F(Formulas, OfOperationsAgreeWithEval) {
   Random random(1);
   std::size_t operations = 0;
   for (const Op* op : builtin_ops().all()) {
@@ -151,8 +156,7 @@ TEST(Formulas, OfOperationsAgreeWithEval) {
   EXPECT_GT(operations, 150u);
 }
 
-TEST(Formulas, OfCastsAgreeWithEval) {
-  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+TEST_F(Formulas, OfCastsAgreeWithEval) {
   for (const TypeInfo& source : all_types()) {
     for (const TypeInfo& target : all_types()) {
       const bool is_value = source.type != DataType::Bytes && target.type != DataType::Bytes;
@@ -169,8 +173,7 @@ TEST(Formulas, OfCastsAgreeWithEval) {
 
 // Bodies with branches, loops, `break` and `return`: all library ops without loops of unknown
 // length.
-TEST(Formulas, OfBodiesAgreeWithTheInterpreter) {
-  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+TEST_F(Formulas, OfBodiesAgreeWithTheInterpreter) {
   const Registry library;
   Random random(2);
   RunOptions options;
@@ -411,8 +414,7 @@ constexpr False kFalse[] = {
      "op my.f(a: u32, b: u32) -> u32 { law zero_product(true) return a * b }"},
 };
 
-TEST(Laws, ThatAreFalseAreRefuted) {
-  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+TEST_F(Proofs, ThatAreFalseAreRefuted) {
   std::set<LawKind> kinds;
   for (const False& wrong : kFalse) {
     const Result<Loaded> loaded = load({"false", std::string(wrong.text)});
@@ -442,8 +444,7 @@ TEST(Laws, ThatAreFalseAreRefuted) {
   EXPECT_EQ(kinds.size(), all_laws().size());
 }
 
-TEST(Laws, ThatDenyFindTheirCounterexample) {
-  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+TEST_F(Proofs, ThatDenyFindTheirCounterexample) {
   const Op& mul = *Registry().find("primitive.math.mul");
   const Law& law = mul.laws.back();
   ASSERT_TRUE(denies(law));
@@ -467,8 +468,7 @@ TEST(Laws, ThatDenyFindTheirCounterexample) {
   EXPECT_EQ(none->verdict, Proof::Verdict::Refuted);
 }
 
-TEST(Laws, AreRememberedByTheirText) {
-  if (!have_solver()) GTEST_SKIP() << "SKIPPED: there is no z3 on this machine";
+TEST_F(Proofs, AreRememberedByTheirText) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "vyre_laws_test";
   std::filesystem::remove_all(folder);
   const char* before = std::getenv("VYRE_CACHE");
