@@ -12,7 +12,8 @@ namespace vyre {
 
 class Interner {
  public:
-  explicit Interner(Body& body) : body_(body) {}
+  // `expected` is about how many expressions there will be.
+  explicit Interner(Body& body, std::size_t expected = 0);
 
   ExprId literal(DataType type, const Bits& bits);
   ExprId local(LocalId local) { return make(Operation::Local, 0, local.index, {}); }
@@ -30,12 +31,15 @@ class Interner {
   std::uint32_t callee(std::string_view id);
 
   Body& body_;
-  std::vector<std::uint32_t> slots_;  // open addressing; expression index + 1, or 0
-  std::vector<std::uint32_t> constant_slots_;
-  std::vector<std::uint32_t> callee_slots_;
+  // Open addressing: half of a hash above the index of an entry + 1, or 0.
+  std::vector<std::uint64_t> slots_;
+  std::vector<std::uint64_t> constant_slots_;
+  std::vector<std::uint64_t> callee_slots_;
 };
 
 // The body in canonical numbering, without what no statement reaches.
 Body canonical(const Body& body, std::uint32_t parameters = 0);
+// The same of a body without calls that an Interner has made: no two expressions are equal.
+Body renumbered(Body&& body);
 
 }  // namespace vyre

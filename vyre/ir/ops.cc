@@ -6,13 +6,7 @@
 namespace vyre {
 namespace {
 
-using enum DataType;
-constexpr TypeSet Int = type_set(U32, I32, U64, U128, Vec2U32, Vec4U32);
-constexpr TypeSet IntOrBool = Int | type_set(Bool);
-constexpr TypeSet Truth = type_set(U32, Bool);
-constexpr TypeSet Unsigned = type_set(U32, U64, U128, Vec2U32, Vec4U32);
-constexpr TypeSet Scalar = type_set(U32, I32, U64, U128);
-constexpr TypeSet HighHalf = type_set(U32, U64, Vec2U32, Vec4U32);
+using namespace type_sets;
 
 constexpr int prefix_precedence(std::string_view text) {
   return text.size() == 1 ? kPrefixPrecedence : 0;

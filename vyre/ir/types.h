@@ -66,6 +66,17 @@ constexpr bool contains(TypeSet set, DataType type) {
 }
 std::string list_of(TypeSet set);  // "u32, i32 or bool"
 
+// The sets that tables name.
+namespace type_sets {
+using enum DataType;
+inline constexpr TypeSet Int = type_set(U32, I32, U64, U128, Vec2U32, Vec4U32);
+inline constexpr TypeSet IntOrBool = Int | type_set(Bool);
+inline constexpr TypeSet Truth = type_set(U32, Bool);
+inline constexpr TypeSet Unsigned = type_set(U32, U64, U128, Vec2U32, Vec4U32);
+inline constexpr TypeSet Scalar = type_set(U32, I32, U64, U128);
+inline constexpr TypeSet HighHalf = type_set(U32, U64, Vec2U32, Vec4U32);
+}  // namespace type_sets
+
 // The cast table: what a type can be cast to.
 TypeSet cast_targets(DataType source);
 inline bool cast_exists(DataType source, DataType target) {

@@ -1,0 +1,188 @@
+#include "vyre/ir/uniformity.h"
+
+#include <utility>
+
+#include "vyre/ir/walk.h"
+
+namespace vyre {
+namespace {
+
+using Node = std::uint32_t;
+constexpr Node kNowhere = 0xffffffff;
+
+struct FlowFrame : OpenBlock {
+  Node flow = 0;           // of the statements to come in this block
+  Node flow_at_start = 0;  // what makes this one divergent makes the whole block so
+  Node exit = kNowhere;    // divergent when a `return` inside is; exists when there is one
+};
+
+class Graph {
+ public:
+  Graph(const Body& body, std::span<const BufferDecl> buffers) : body_(body), buffers_(buffers) {
+    result_.first_local = static_cast<Node>(body.exprs.size());
+    result_.first_flow = result_.first_local + static_cast<Node>(body.locals.size());
+    nodes_ = result_.first_flow;
+  }
+
+  Uniformity run() {
+    connect_exprs();
+    connect_statements();
+    spread();
+    return std::move(result_);
+  }
+
+ private:
+  struct Edge {
+    Node from;
+    Node to;
+  };
+
+  void connect(Node from, Node to) { edges_.push_back({from, to}); }
+  Node new_flow(std::uint32_t stmt) {
+    result_.owners.push_back(stmt);
+    return nodes_++;
+  }
+  Node local_node(std::uint32_t local) const { return result_.first_local + local; }
+  void connect_exprs();
+  void connect_statements();
+  void add_exit(FlowFrame& frame, Node flow);
+  void spread();
+
+  const Body& body_;
+  const std::span<const BufferDecl> buffers_;
+  Uniformity result_;
+  Node nodes_ = 0;
+  std::vector<Edge> edges_;
+  std::vector<Node> sources_;
+};
+
+void Graph::connect_exprs() {
+  for (Node i = 0; i < body_.exprs.size(); ++i) {
+    const Expr& expr = body_.exprs[i];
+    for (ExprId operand : operands(body_, expr)) connect(operand.index, i);
+    if (expr.op == Operation::Local && expr.imm < body_.locals.size()) {
+      connect(local_node(expr.imm), i);
+    }
+    const bool is_id = expr.op == Operation::InvocationId || expr.op == Operation::LocalId;
+    if (is_id || (expr.op == Operation::Load && is_written(buffers_[expr.imm].access))) {
+      sources_.push_back(i);
+    }
+  }
+}
+
+// A divergent `return` leaves fewer invocations for everything behind it.
+void Graph::add_exit(FlowFrame& frame, Node flow) {
+  if (frame.exit == kNowhere) frame.exit = new_flow(frame.owner);
+  connect(flow, frame.exit);
+}
+
+void Graph::connect_statements() {
+  const std::uint32_t count = static_cast<std::uint32_t>(body_.stmts.size());
+  BlockStack<FlowFrame> stack(body_);
+  stack.back().flow = new_flow(0);
+  const auto close = [&](const FlowFrame& closed, FlowFrame& now) {
+    const bool else_follows = now.is_else && now.owner == closed.owner && !closed.is_else;
+    if (else_follows) {
+      now.flow = new_flow(closed.owner);
+      const FlowFrame& around = stack.frames()[stack.frames().size() - 2];
+      connect(around.flow, now.flow);
+      connect(std::get<If>(body_.stmts[closed.owner]).condition.index, now.flow);
+      if (closed.exit != kNowhere) add_exit(now, closed.exit);
+      return;
+    }
+    if (closed.exit == kNowhere) return;
+    // Behind a statement that may return, a new stretch of control flow begins.
+    if (closed.is_loop) connect(closed.exit, closed.flow_at_start);
+    add_exit(now, closed.exit);
+    const Node behind = new_flow(closed.owner);
+    connect(now.flow, behind);
+    connect(closed.exit, behind);
+    now.flow = behind;
+  };
+  for (std::uint32_t i = 0; i < count; ++i) {
+    stack.enter(i, close);
+    const Stmt& stmt = body_.stmts[i];
+    const Node flow = stack.back().flow;
+    result_.flows.push_back(flow);
+    if (const Let* let = std::get_if<Let>(&stmt)) {
+      connect(let->value.index, local_node(let->local.index));
+      connect(flow, local_node(let->local.index));
+    } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
+      if (!assign->local.exists()) continue;
+      connect(assign->value.index, local_node(assign->local.index));
+      connect(flow, local_node(assign->local.index));
+    } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+      if (atomic->result.exists()) sources_.push_back(local_node(atomic->result.index));
+    } else if (std::holds_alternative<Return>(stmt)) {
+      add_exit(stack.back(), flow);
+    } else if (std::holds_alternative<Break>(stmt)) {
+      const auto& frames = stack.frames();
+      for (std::size_t k = frames.size(); k-- > 0;) {
+        if (!frames[k].is_loop) continue;
+        connect(flow, frames[k].flow_at_start);
+        break;
+      }
+    } else if (FlowFrame* inner = stack.open(i)) {
+      inner->flow = inner->flow_at_start = new_flow(i);
+      connect(flow, inner->flow);
+      if (const If* branch = std::get_if<If>(&stmt)) {
+        connect(branch->condition.index, inner->flow);
+      } else if (const For* loop = std::get_if<For>(&stmt)) {
+        connect(loop->from.index, inner->flow);
+        connect(loop->to.index, inner->flow);
+        connect(inner->flow, local_node(loop->variable.index));
+      }
+    }
+  }
+  stack.enter(count, close);
+}
+
+// Breadth first from the sources, so that a reason is a short chain.
+void Graph::spread() {
+  std::vector<std::uint32_t> first(nodes_ + 1, 0);
+  for (const Edge& edge : edges_) ++first[edge.from + 1];
+  for (Node i = 0; i < nodes_; ++i) first[i + 1] += first[i];
+  std::vector<Node> targets(edges_.size());
+  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+  for (const Edge& edge : edges_) targets[next[edge.from]++] = edge.to;
+
+  std::vector<Node>& causes = result_.causes;
+  causes.assign(nodes_, Uniformity::kUniform);
+  std::vector<Node> queue;
+  for (Node source : sources_) {
+    causes[source] = source;
+    queue.push_back(source);
+  }
+  for (std::size_t at = 0; at < queue.size(); ++at) {
+    const Node from = queue[at];
+    for (std::uint32_t e = first[from]; e < first[from + 1]; ++e) {
+      if (causes[targets[e]] != Uniformity::kUniform) continue;
+      causes[targets[e]] = from;
+      queue.push_back(targets[e]);
+    }
+  }
+}
+
+}  // namespace
+
+Uniformity uniformity_of(const Body& body, std::span<const BufferDecl> buffers) {
+  return Graph(body, buffers).run();
+}
+
+Divergence divergence_of(const Uniformity& uniformity, StmtId stmt) {
+  const std::vector<Node>& causes = uniformity.causes;
+  Node flow = uniformity.flows[stmt.index];
+  while (causes[flow] >= uniformity.first_flow) flow = causes[flow];
+  Node source = causes[flow];
+  while (causes[source] != source) source = causes[source];
+  Divergence divergence;
+  divergence.branch = StmtId{uniformity.owners[flow - uniformity.first_flow]};
+  if (source < uniformity.first_local) {
+    divergence.source = ExprId{source};
+  } else {
+    divergence.result = LocalId{source - uniformity.first_local};
+  }
+  return divergence;
+}
+
+}  // namespace vyre
