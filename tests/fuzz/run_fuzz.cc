@@ -32,17 +32,23 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
   options.run.max_steps = kMaxSteps;
   const vyre::Result<vyre::Outputs> outputs = dispatch(program, grid, buffers, options);
   if (!outputs) return;
-  const vyre::Result<vyre::Program> flat = optimise(*vyre::link(program, registry));
-  if (flat) {
-    require(validate(*flat).empty());
+  const auto gives_the_same = [&](const vyre::Program& other) {
     vyre::DispatchOptions longer = options;
     longer.run.max_steps = 100 * kMaxSteps;
-    const vyre::Result<vyre::Outputs> same = dispatch(*flat, grid, buffers, longer);
+    const vyre::Result<vyre::Outputs> same = dispatch(other, grid, buffers, longer);
     require(same.ok());
     for (std::size_t i = 0; i < same->buffers.size(); ++i) {
       require(same->buffers[i].bytes == outputs->buffers[i].bytes);
     }
+  };
+  const vyre::Linked linked = *vyre::link(program, registry);
+  const vyre::Pass* const only_inline[] = {vyre::find_pass("inline")};
+  if (const auto flat = optimise(linked, only_inline)) {
+    require(validate(*flat).empty());
+    gives_the_same(*flat);
   }
+  const vyre::Result<vyre::Program> optimised = optimise(linked);
+  if (optimised) require(validate(*optimised).empty());
   const vyre::Script script = vyre::make_script(*vyre::link(program, registry));
   std::vector<vyre::Memory> memory;
   std::size_t next = 0;
@@ -56,6 +62,7 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
   if (!report || !report->clean()) return;
   // A clean report speaks for the orders that it tried; without ordered atomics all are the same.
   if (!ordered_atomics(program).empty()) return;
+  if (optimised) gives_the_same(*optimised);
   options.run.max_steps = 0;
   for (const vyre::Schedule& schedule :
        {vyre::Schedule{vyre::Schedule::Kind::Random, variant}, vyre::Schedule{}}) {

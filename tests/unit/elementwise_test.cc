@@ -46,7 +46,9 @@ TEST(Elementwise, FusesAChainIntoOneProgram) {
   ASSERT_TRUE(linked.ok());
   const Result<Program> flat = optimise(*linked);
   ASSERT_TRUE(flat.ok());
-  EXPECT_NE(print(Module{{*flat}}).find("out[i] = max(popcount(a[i] ^ b[i]), b_[i])\n"),
+  EXPECT_NE(print(Module{{*flat}})
+                .find("= max(popcount(a[invocation_id.x] ^ b[invocation_id.x]), "
+                      "b_[invocation_id.x])\n"),
             std::string::npos)
       << print(Module{{*flat}});
 }

@@ -27,6 +27,10 @@ constexpr Option kOptOptions[] = {
     {"--pass", "", "NAME", "run only these passes, in this order, behind `inline`", true},
     {"--print-after", "", "NAME|all",
      "print what a pass leaves, or each of them, instead of the end"},
+    {"--explain-bounds", "", "", "tell for each access whether it needs a check, and why not"},
+    {"--program", "", "NAME", "only this program of the file"},
+    {"--grid", "", "X[,Y[,Z]]", "specialise it for a dispatch of so many workgroups"},
+    {"--in", "", "NAME=DATA", "and with these buffers, as `vyre run` takes them", true},
     kJson,
 };
 
@@ -138,15 +142,29 @@ constexpr Verb kVerbs[] = {
      "\n"
      "  vyre decode kernel.vyrew\n",
      "FILE", 1, 1, kOnlyJson, run_decode},
-    {"opt", "opt FILE [--pass NAME]… [--print-after NAME|all]",
+    {"opt", "opt FILE [--pass NAME]… [--print-after NAME|all] [--explain-bounds]",
      "expand calls and optimise, print the text",
-     "Prints the programs of a file as backends get them: without calls. An op of one expression has\n"
-     "become that expression; the statements of others stand in front of the caller's.\n"
+     "Prints the programs of a file as backends get them: without calls, and optimised. The bytes that\n"
+     "they compute are the same. With a dispatch it prints the variant for it, and what that assumes.\n"
      "\n"
-     "passes, in the order in which they run:\n"
-     "  inline    expand the calls of ops\n"
+     "passes, which run in this order, `share` also before `forward`, until nothing changes or four\n"
+     "times:\n"
+     "  inline      expand the calls of ops\n"
+     "  unroll      write short loops out\n"
+     "  forward     remember what memory holds\n"
+     "  decide      replace what ranges decide\n"
+     "  branches    turn cheap branches into selections\n"
+     "  strength    divide and multiply by constants more cheaply\n"
+     "  share       bind what is wanted more than once, once, outside of loops\n"
+     "  dead_code   drop what nobody can notice\n"
+     "and these, which `share` includes, by name:\n"
+     "  fold        compute what is constant\n"
+     "  algebra     apply the rules\n"
      "\n"
      "  vyre opt kernel.vyre\n"
+     "  vyre opt kernel.vyre --print-after all\n"
+     "  vyre opt kernel.vyre --explain-bounds\n"
+     "  vyre opt kernel.vyre --explain-bounds --grid 4 --in data=iota:256 --in out=zeros:256\n"
      "  vyre opt kernel.vyre | vyre run - --grid 4 --in data=iota:256 --in out=zeros:256\n",
      "FILE", 1, 1, kOptOptions, run_opt},
     {"ops", "ops [NAME] [--prove] [--file FILE]", "list, search, explain and prove operations",

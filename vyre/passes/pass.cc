@@ -2,14 +2,68 @@
 
 #include <algorithm>
 
+#include "vyre/passes/draft.h"
 #include "vyre/passes/inline.h"
+#include "vyre/passes/passes.h"
 
 namespace vyre {
 namespace {
 
 constexpr Pass kPasses[] = {
-    {"inline", "expand the calls of ops", inline_calls},
+    {"inline", "expand the calls of ops", nullptr},
+    {"unroll", "write short loops out", unroll},
+    {"forward", "remember what memory holds", forward},
+    {"decide", "replace what ranges decide", decide},
+    {"branches", "turn cheap branches into selections", branches},
+    {"strength", "divide and multiply by constants more cheaply", strength},
+    {"share", "bind what is wanted more than once, once, outside of loops", share},
+    {"dead_code", "drop what nobody can notice", dead_code},
+    // `share` includes these; they are here to be looked at alone.
+    {"fold", "compute what is constant", fold, true},
+    {"algebra", "apply the rules", algebra, true},
 };
+
+// How the list is gone through, again and again until nothing changes. A pass that has seen the
+// very program before is left out.
+constexpr std::string_view kPipeline[] = {
+    "unroll", "share", "forward", "decide", "branches", "strength", "share", "dead_code",
+};
+constexpr int kMaxRounds = 4;
+
+// When a branch or a loop ends, passes look at all that is assigned inside. In a long chain of
+// `else if`, which nests without being deep, that would take very long; it stays as it is written.
+constexpr std::size_t kMaxNesting = 1000;
+
+bool nests_deeply(const Body& body) {
+  BlockStack<OpenBlock> stack(body);
+  std::uint64_t looks = 0;
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    stack.enter(i);
+    if (stack.frames().size() > kMaxNesting) return true;
+    if (std::holds_alternative<Assign>(body.stmts[i])) looks += stack.frames().size() - 1;
+    stack.open(i);
+  }
+  return looks > std::uint64_t{kMaxStmtDepth} * body.stmts.size();
+}
+
+// Whether a body is one that a program may have, as written out.
+bool is_within_limits(const Body& body) {
+  if (body.stmts.size() > kMaxStmts) return false;
+  std::vector<std::uint32_t> sizes(body.exprs.size(), 1);
+  std::vector<std::uint16_t> depths(body.exprs.size(), 1);
+  for (std::size_t i = 0; i < body.exprs.size(); ++i) {
+    for (ExprId arg : operands(body, body.exprs[i])) {
+      sizes[i] = std::min(kMaxExprs + 1, sizes[i] + sizes[arg.index]);
+      depths[i] = std::max<std::uint16_t>(depths[i], depths[arg.index] + 1);
+    }
+    if (depths[i] > kMaxExprDepth) return false;
+  }
+  std::uint64_t written = 0;
+  for (const Stmt& stmt : body.stmts) {
+    for (ExprId root : roots(stmt)) written += sizes[root.index];
+  }
+  return written <= kMaxExprs;
+}
 
 }  // namespace
 
@@ -21,22 +75,42 @@ const Pass* find_pass(std::string_view name) {
 }
 
 Result<Program> optimise(const Linked& linked, std::span<const Pass* const> passes,
-                         const std::function<void(const Pass&, const Program&)>& after) {
-  std::vector<const Pass*> list{&kPasses[0]};
-  for (const Pass& pass : std::span(kPasses).subspan(1)) {
-    if (passes.empty()) list.push_back(&pass);
-  }
+                         const AfterPass& after) {
+  const Pass* const first = &kPasses[0];
+  std::vector<const Pass*> list;
   for (const Pass* pass : passes) {
-    if (pass != list[0]) list.push_back(pass);
+    if (pass != first) list.push_back(pass);
   }
-  Linked state = linked;
+  for (int round = 0; passes.empty() && round < kMaxRounds; ++round) {
+    for (std::string_view name : kPipeline) list.push_back(find_pass(name));
+  }
+  Result<Program> inlined = inline_calls(linked);
+  if (!inlined.ok()) return inlined.diagnostics();
+  Program program = std::move(*inlined);
+  const auto goes_on = [&](const Pass& pass) {
+    if (!after) return true;
+    Program shown = program;
+    name_apart(shown);
+    return after(pass, shown);
+  };
+  bool going = goes_on(*first) && !nests_deeply(program.body);
+  std::uint32_t version = 1;
+  std::array<std::uint32_t, std::size(kPasses)> seen{};  // the version that each has left
   for (const Pass* pass : list) {
-    Result<Program> result = pass->run(state);
-    if (!result.ok()) return result.diagnostics();
-    state = {std::move(*result), {}};
-    if (after) after(*pass, state.program);
+    if (!going) break;
+    std::uint32_t& own = seen[static_cast<std::size_t>(pass - kPasses)];
+    if (own == version) continue;
+    std::optional<Program> result = pass->run(program);
+    // What a pass makes larger than a program may be is not taken.
+    if (result && result->body != program.body && is_within_limits(result->body)) {
+      program = std::move(*result);
+      ++version;
+    }
+    own = version;
+    going = goes_on(*pass);
   }
-  return std::move(state.program);
+  name_apart(program);
+  return program;
 }
 
 }  // namespace vyre

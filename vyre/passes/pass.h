@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,16 +15,18 @@ namespace vyre {
 struct Pass {
   std::string_view name;
   std::string_view summary;
-  // Behind `inline` there are no ops any more.
-  Result<Program> (*run)(const Linked& linked);
+  // Nothing where there is nothing to do. Null for `inline`, which is about linked programs.
+  std::optional<Program> (*run)(const Program& program);
+  bool by_name = false;  // only runs when it is asked for
 };
 
 std::span<const Pass> all_passes();
 const Pass* find_pass(std::string_view name);
 
 // Runs passes in the given order, all of them when none are given; the first one is always
-// `inline`. `after` is called with each result.
+// `inline`. `after` is called with each result, and says whether to go on.
+using AfterPass = std::function<bool(const Pass&, const Program&)>;
 Result<Program> optimise(const Linked& linked, std::span<const Pass* const> passes = {},
-                         const std::function<void(const Pass&, const Program&)>& after = {});
+                         const AfterPass& after = {});
 
 }  // namespace vyre

@@ -73,7 +73,7 @@ struct Symbols : LawCalls<Symbols, Symbol> {
 
 struct Question {
   std::string text;
-  std::vector<std::string> variables;
+  std::vector<FormulaVariable> variables;
 };
 
 constexpr std::string_view kNames[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
@@ -93,14 +93,16 @@ Result<Question> question_of(const Law& law, const Op& op, const Registry& regis
     symbols.ops.push_back(std::move(*flat));
   }
   std::vector<Symbol> values;
+  std::vector<FormulaVariable> variables;
   for (DataType type : law_variables(law, op.signature)) {
-    values.push_back(symbols.formula.variable(type, name_of(values.size())));
+    variables.push_back({name_of(values.size()), type});
+    values.push_back(symbols.formula.variable(type, variables.back().name));
   }
   const std::string statement =
       law_statement(symbols, law, op.signature, std::span<const Symbol>(values));
   if (!symbols.failure.empty()) return symbols.failure;
   return Question{symbols.formula.question(symbols.formula.negated(statement)),
-                  symbols.formula.variables()};
+                  std::move(variables)};
 }
 
 // --- The solver ---------------------------------------------------------------------------------
@@ -185,21 +187,30 @@ std::optional<Bits> value_in(std::string_view answer, const std::string& variabl
   return bits;
 }
 
+// The names of the bit vectors of a variable, as Formula::variable() makes them.
+std::vector<std::string> lanes_of(const FormulaVariable& variable) {
+  if (!is_vector(variable.type)) return {variable.name};
+  std::vector<std::string> names;
+  for (std::size_t lane = 0; lane < min_bytes(variable.type) / 4; ++lane) {
+    names.push_back(variable.name + "." + "xyzw"[lane]);
+  }
+  return names;
+}
+
 std::optional<std::vector<TypedBits>> values_in(std::string_view answer,
-                                                const std::vector<DataType>& types) {
+                                                const std::vector<FormulaVariable>& variables) {
   std::vector<TypedBits> values;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    TypedBits value{types[i], {}};
-    if (is_vector(types[i])) {
-      for (std::size_t lane = 0; lane < min_bytes(types[i]) / 4; ++lane) {
-        const std::optional<Bits> bits = value_in(answer, name_of(i) + "." + "xyzw"[lane]);
-        if (!bits) return {};
+  for (const FormulaVariable& variable : variables) {
+    TypedBits value{variable.type, {}};
+    const std::vector<std::string> lanes = lanes_of(variable);
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      const std::optional<Bits> bits = value_in(answer, lanes[lane]);
+      if (!bits) return {};
+      if (lanes.size() == 1) {
+        value.bits = *bits;
+      } else {
         value.bits.lanes[lane] = bits->lanes[0];
       }
-    } else {
-      const std::optional<Bits> bits = value_in(answer, name_of(i));
-      if (!bits) return {};
-      value.bits = *bits;
     }
     values.push_back(value);
   }
@@ -385,49 +396,67 @@ Result<std::string> law_formula(const Law& law, const Op& op, const Registry& re
   return std::move(question->text);
 }
 
-Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
-                    const ProveOptions& options) {
+Result<Proof> prove_none(const std::string& question, const std::vector<FormulaVariable>& variables,
+                         const ProveOptions& options) {
   const Clock::time_point begin = Clock::now();
   Proof proof;
-  const Result<Question> question = question_of(law, op, registry);
-  if (!question.ok()) {
-    proof.reason = question.diagnostics()[0].problem;
-    return proof;
-  }
-  const bool exists = denies(law);
-  if (options.use_cache && !exists && is_remembered(question->text)) {
+  if (options.use_cache && is_remembered(question)) {
     proof.verdict = Proof::Verdict::Proved;
     proof.remembered = true;
     return proof;
   }
   std::string names;
-  for (const std::string& variable : question->variables) names += variable + " ";
+  for (const FormulaVariable& variable : variables) {
+    for (const std::string& lane : lanes_of(variable)) names += lane + " ";
+  }
   const Answer answer =
-      ask(question->text + "(check-sat)\n(get-value (" + names + "))\n", options.seconds);
+      ask(question + "(check-sat)\n(get-value (" + names + "))\n", options.seconds);
   if (!answer.given) return diagnose<message::no_solver>(solver_name(), answer.text);
   proof.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (answer.text.starts_with("unsat")) {
-    proof.verdict = exists ? Proof::Verdict::Refuted : Proof::Verdict::Proved;
-    if (!exists && options.use_cache) remember(question->text);
+    proof.verdict = Proof::Verdict::Proved;
+    if (options.use_cache) remember(question);
   } else if (answer.text.starts_with("sat")) {
-    LawTrial trial(law, op, registry);
-    const auto values = values_in(answer.text, trial.variables());
-    if (!values) {
+    std::optional<std::vector<TypedBits>> values = values_in(answer.text, variables);
+    if (values) {
+      proof.verdict = Proof::Verdict::Refuted;
+      proof.values = std::move(*values);
+    } else {
       proof.reason = "the solver's answer cannot be read";
-      return proof;
     }
-    proof.values = *values;
-    minimise(trial, proof.values);
-    const Trial last = trial(proof.values);
-    if (last.holds) {
-      // Either the formula or the interpreter is wrong about an operation.
-      proof.reason = "the solver and the interpreter disagree for " + values_text(proof.values);
-      return proof;
-    }
-    if (law.kind != LawKind::ZeroProduct) proof.sides = last.sides;
-    proof.verdict = exists ? Proof::Verdict::Proved : Proof::Verdict::Refuted;
   } else {
     proof.reason = "the solver did not finish in " + plural(options.seconds, "second");
+  }
+  return proof;
+}
+
+Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
+                    const ProveOptions& options) {
+  const Result<Question> question = question_of(law, op, registry);
+  if (!question.ok()) {
+    Proof proof;
+    proof.reason = question.diagnostics()[0].problem;
+    return proof;
+  }
+  // A law that says that there is a counterexample is proved by the values, which are not kept.
+  const bool exists = denies(law);
+  Result<Proof> proof = prove_none(question->text, question->variables,
+                                   {options.seconds, options.use_cache && !exists});
+  if (!proof.ok()) return proof;
+  if (proof->verdict == Proof::Verdict::Refuted) {
+    LawTrial trial(law, op, registry);
+    minimise(trial, proof->values);
+    const Trial last = trial(proof->values);
+    if (last.holds) {
+      // Either the formula or the interpreter is wrong about an operation.
+      proof->verdict = Proof::Verdict::Unknown;
+      proof->reason = "the solver and the interpreter disagree for " + values_text(proof->values);
+      return proof;
+    }
+    if (law.kind != LawKind::ZeroProduct) proof->sides = last.sides;
+    if (exists) proof->verdict = Proof::Verdict::Proved;
+  } else if (exists && proof->verdict == Proof::Verdict::Proved) {
+    proof->verdict = Proof::Verdict::Refuted;
   }
   return proof;
 }

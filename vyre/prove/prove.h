@@ -29,7 +29,7 @@ struct Proof {
 };
 
 struct ProveOptions {
-  unsigned seconds = 20;  // at most, for one law
+  unsigned seconds = 20;  // at most, for one question
   bool use_cache = true;
 };
 
@@ -68,6 +68,14 @@ Result<std::string> law_formula(const Law& law, const Op& op, const Registry& re
 // Whether there are values for which a question of Formula::question() holds.
 enum class Solved : std::uint8_t { Yes, No, Unknown };
 Result<Solved> solve(const std::string& question, unsigned seconds = 20);
+
+// Proves that there are none. Refuted: `values` has them, one for each of these variables.
+struct FormulaVariable {
+  std::string name;
+  DataType type = DataType::U32;
+};
+Result<Proof> prove_none(const std::string& question, const std::vector<FormulaVariable>& variables,
+                         const ProveOptions& options = {});
 
 // "a = 3, b = 0x80000000"
 std::string values_text(const std::vector<TypedBits>& values);

@@ -1,0 +1,210 @@
+#include "vyre/passes/bounds.h"
+
+#include <algorithm>
+
+#include "vyre/ir/walk.h"
+#include "vyre/text/print.h"
+
+namespace vyre {
+namespace {
+
+void add(std::vector<Assumption>& list, const Assumption& assumption) {
+  if (std::ranges::find(list, assumption) == list.end()) list.push_back(assumption);
+}
+
+bool is_sized_by_host(const BufferDecl& buffer) { return buffer.access != BufferAccess::Workgroup; }
+
+// For each expression whether it depends on what a buffer holds that is no uniform.
+std::vector<bool> data_of(const Program& program) {
+  const Body& body = program.body;
+  std::vector<bool> data(body.exprs.size());
+  std::vector<bool> locals(body.locals.size());
+  bool changed = false;
+  const auto give = [&](LocalId local, bool value) {
+    if (!local.exists() || !value || locals[local.index]) return;
+    locals[local.index] = changed = true;
+  };
+  // Each sweep follows the statements; what a loop hands on takes another one. The answer is only
+  // for people, so that a few are enough.
+  constexpr int kSweeps = 8;
+  for (int sweep = 0; sweep < kSweeps && (sweep == 0 || changed); ++sweep) {
+    changed = false;
+    std::uint32_t done = 0;
+    for (const Stmt& stmt : body.stmts) {
+      for (ExprId root : roots(stmt)) {
+        for (; done <= root.index; ++done) {
+          const Expr& expr = body.exprs[done];
+          data[done] = (expr.op == Operation::Load &&
+                        program.buffers[expr.imm].access != BufferAccess::Uniform) ||
+                       (expr.op == Operation::Local && locals[expr.imm]);
+          for (ExprId arg : operands(body, expr)) data[done] = data[done] || data[arg.index];
+        }
+      }
+      if (const Let* let = std::get_if<Let>(&stmt)) {
+        give(let->local, data[let->value.index]);
+      } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
+        give(assign->local, data[assign->value.index]);
+      } else if (const For* loop = std::get_if<For>(&stmt)) {
+        give(loop->variable, data[loop->from.index] || data[loop->to.index]);
+      } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+        give(atomic->result, true);
+      }
+    }
+  }
+  return data;
+}
+
+}  // namespace
+
+bool holds(const Assumption& assumption, const DispatchFacts& facts) {
+  const std::uint32_t buffer = assumption.buffer.index;
+  switch (assumption.kind) {
+    case Assumption::Kind::Groups: return facts.grid[assumption.axis] <= assumption.value;
+    case Assumption::Kind::Length: return facts.lengths[buffer] == assumption.value;
+    case Assumption::Kind::AtLeast: return facts.lengths[buffer] >= assumption.value;
+    case Assumption::Kind::Order:
+      return facts.lengths[buffer] <= facts.lengths[assumption.other.index];
+    case Assumption::Kind::Word:
+      return assumption.index < facts.uniforms[buffer].size() &&
+             facts.uniforms[buffer][assumption.index] == assumption.value;
+  }
+  return false;
+}
+
+std::string text(const Assumption& assumption, const Program& program) {
+  const auto name = [&](BufferId id) { return program.buffers[id.index].name; };
+  const std::string value = std::to_string(assumption.value);
+  const auto length = [&](BufferId id) { return "len(" + name(id) + ")"; };
+  switch (assumption.kind) {
+    case Assumption::Kind::Groups:
+      return std::string("workgroup_id.") + "xyz"[assumption.axis] + " < " + value;
+    case Assumption::Kind::Length: return length(assumption.buffer) + " == " + value;
+    case Assumption::Kind::AtLeast: return length(assumption.buffer) + " >= " + value;
+    case Assumption::Kind::Order:
+      return length(assumption.buffer) + " <= " + length(assumption.other);
+    case Assumption::Kind::Word:
+      return name(assumption.buffer) + "[" + std::to_string(assumption.index) + "] == " +
+             print_literal({loaded_type(program.buffers[assumption.buffer.index].element),
+                            {{static_cast<std::uint32_t>(assumption.value)}}});
+  }
+  return {};
+}
+
+std::size_t Bounds::checked() const {
+  return static_cast<std::size_t>(
+      std::ranges::count(accesses, CheckedAccess::Verdict::Checked, &CheckedAccess::verdict));
+}
+
+const CheckedAccess* Bounds::find(StmtId stmt, ExprId load) const {
+  const auto key = [](const CheckedAccess& access) { return std::pair(access.stmt, access.load); };
+  const auto found = std::ranges::lower_bound(accesses, std::pair(stmt, load), {}, key);
+  return found != accesses.end() && key(*found) == std::pair(stmt, load) ? &*found : nullptr;
+}
+
+std::vector<Assumption> assumptions_of(const Program& program, const DispatchFacts& facts) {
+  std::vector<Assumption> list;
+  std::array<bool, 3> axes{};
+  const Body& body = program.body;
+  using Kind = Assumption::Kind;
+  for (const Expr& expr : body.exprs) {
+    const BufferId buffer{expr.imm};
+    if (expr.op == Operation::InvocationId || expr.op == Operation::WorkgroupId) {
+      if (std::exchange(axes[expr.detail], true)) continue;
+      list.push_back({Kind::Groups, expr.detail, {}, {}, 0, facts.grid[expr.detail]});
+    } else if (expr.op == Operation::Length && is_sized_by_host(program.buffers[expr.imm])) {
+      list.push_back({Kind::Length, 0, buffer, {}, 0, facts.lengths[expr.imm]});
+    }
+  }
+  // The words that the analysis really looks at.
+  Ranges ranges(program, &facts);
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    ranges.go_to(StmtId{i});
+    for (ExprId root : roots(body.stmts[i])) ranges.base(ranges.value(root));
+  }
+  for (const auto& [buffer, index] : ranges.words()) {
+    list.push_back({Kind::Word, 0, buffer, {}, index, facts.uniforms[buffer.index][index]});
+  }
+  return list;
+}
+
+Bounds bounds_of(const Program& program, const DispatchFacts* facts) {
+  const Body& body = program.body;
+  Bounds bounds;
+  Ranges always(program);
+  std::optional<Ranges> here;
+  if (facts != nullptr) here.emplace(program, facts);
+  bool exact = false;  // something takes more from the facts than the order of lengths
+  const auto judge = [&](CheckedAccess access) {
+    const ExprId index = always.value(access.index);
+    const ExprId length = always.length(access.buffer);
+    access.most = always.range(index).hi;
+    if (const auto reason = always.less(index, 0, length)) {
+      access.verdict = CheckedAccess::Verdict::Proved;
+      access.guard = reason->guard;
+    } else if (facts != nullptr) {
+      if (const auto ordered = always.less(index, 0, length, facts)) {
+        access.verdict = CheckedAccess::Verdict::Specialised;
+        access.guard = ordered->guard;
+        access.orders = ordered->orders;
+        for (const auto& [shorter, longer] : ordered->orders) {
+          add(bounds.assumptions, {Assumption::Kind::Order, 0, shorter, longer, 0, 0});
+        }
+      } else if (const auto special =
+                     here->less(here->value(access.index), 0, here->length(access.buffer))) {
+        access.verdict = CheckedAccess::Verdict::Specialised;
+        access.guard = special->guard;
+        exact = true;
+        if (is_sized_by_host(program.buffers[access.buffer.index])) {
+          add(bounds.assumptions, {Assumption::Kind::AtLeast,
+                                   0,
+                                   access.buffer,
+                                   {},
+                                   0,
+                                   facts->lengths[access.buffer.index]});
+        }
+      }
+    }
+    bounds.accesses.push_back(access);
+  };
+
+  std::vector<std::uint32_t> seen(body.exprs.size(), 0xffffffff);
+  std::vector<ExprId> stack;
+  std::vector<ExprId> loads;
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    const StmtId id{i};
+    always.go_to(id);
+    if (here) here->go_to(id);
+    loads.clear();
+    for (ExprId root : roots(body[id])) stack.push_back(root);
+    while (!stack.empty()) {
+      const ExprId at = stack.back();
+      stack.pop_back();
+      if (std::exchange(seen[at.index], i) == i) continue;
+      if (body[at].op == Operation::Load) loads.push_back(at);
+      for (ExprId arg : operands(body, body[at])) stack.push_back(arg);
+    }
+    std::ranges::sort(loads);
+    for (ExprId load : loads) {
+      judge({id, load, BufferId{body[load].imm}, body[load].args[0]});
+    }
+    if (const Store* store = std::get_if<Store>(&body[id])) {
+      judge({id, {}, store->buffer, store->index});
+    } else if (const Atomic* atomic = std::get_if<Atomic>(&body[id])) {
+      judge({id, {}, atomic->buffer, atomic->index});
+    }
+  }
+  const std::vector<bool> data = data_of(program);
+  for (CheckedAccess& access : bounds.accesses) access.from_data = data[access.index.index];
+  if (!exact) return bounds;
+  for (const Assumption& assumption : assumptions_of(program, *facts)) {
+    if (assumption.kind == Assumption::Kind::Length) {
+      std::erase_if(bounds.assumptions, [&](const Assumption& other) {
+        return other.kind == Assumption::Kind::AtLeast && other.buffer == assumption.buffer;
+      });
+    }
+    add(bounds.assumptions, assumption);
+  }
+  return bounds;
+}
+
+}  // namespace vyre

@@ -1,0 +1,215 @@
+// Turns a branch that only gives locals cheap values into selections: both sides are computed, and
+// no invocation has to wait for another. A branch with nothing in its first block gets the second
+// one instead.
+#include "vyre/passes/draft.h"
+#include "vyre/passes/passes.h"
+
+namespace vyre {
+namespace {
+
+// What both blocks may have together: assignments, and operations in their values.
+constexpr std::size_t kMaxAssigns = 4;
+constexpr std::uint32_t kMaxOperations = 8;
+
+class Conversion {
+ public:
+  explicit Conversion(Draft& draft)
+      : draft_(draft),
+        body_(draft.from().body),
+        memo_(body_.exprs.size()),
+        assigned_(assigned_locals(body_)),
+        needed_(needed_statements(body_)) {
+    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
+      const Expr& expr = body_.exprs[i];
+      Facts f;
+      const std::span<const ExprId> args = operands(body_, expr);
+      f.operations = args.empty() ? 0 : 1;
+      f.local = expr.op == Operation::Local ? LocalId{expr.imm} : LocalId{};
+      // Loads and divisions are not cheap.
+      f.costly =
+          expr.op == Operation::Load || expr.op == Operation::Div || expr.op == Operation::Mod;
+      f.loads = is_volatile(draft.from(), expr);
+      for (ExprId arg : args) {
+        const Facts& of = facts_[arg.index];
+        f.operations = std::min(kMaxExprs, f.operations + of.operations);
+        f.costly = f.costly || of.costly;
+        f.loads = f.loads || of.loads;
+      }
+      facts_.push_back(f);
+    }
+  }
+
+  Keep statement(StmtId id, const Stmt& source) {
+    Stmt stmt = source;
+    for_each_root(stmt, [&](ExprId& root) {
+      if (root.exists()) root = copy(root);
+    });
+    if (const If* branch = std::get_if<If>(&source); branch != nullptr && converts(id, *branch)) {
+      select(id, *branch, std::get<If>(stmt).condition);
+      return Keep::Nothing;
+    }
+    if (If* branch = std::get_if<If>(&stmt)) {
+      const bool first = has_first(id, *branch);
+      Simplifier& make = draft_.make();
+      if (!first) branch->condition = compared(Operation::Eq, branch->condition);
+      // A condition need not be compared with zero.
+      const Expr test = make.body()[branch->condition];
+      if (test.op == Operation::Ne && test.args[1] == zero(test.args[0])) {
+        const DataType type = make.type(test.args[0]);
+        if (type == DataType::U32 || type == DataType::Bool) branch->condition = test.args[0];
+      }
+      draft_.open(stmt);
+      return first ? Keep::All : Keep::Swapped;
+    }
+    draft_.put(stmt);
+    return Keep::All;
+  }
+  void else_begins(StmtId) {}
+  void closes(StmtId) {}
+
+  // Whether it would change anything.
+  bool finds_any() const {
+    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+      const If* branch = std::get_if<If>(&body_.stmts[i]);
+      if (branch == nullptr) continue;
+      if (!has_first(StmtId{i}, *branch) || converts(StmtId{i}, *branch)) return true;
+      if (body_[branch->condition].op == Operation::Ne) return true;
+    }
+    return false;
+  }
+
+ private:
+  // Whether there is something in the first block.
+  bool has_first(StmtId id, const If& branch) const {
+    for (StmtId at{id.index + 1}; at < branch.else_begin; at = next(body_, at)) {
+      if (needed_[at.index]) return true;
+    }
+    return false;
+  }
+
+  struct Facts {
+    std::uint32_t operations = 0;
+    LocalId local;
+    bool costly = false;
+    bool loads = false;
+  };
+
+  ExprId zero(ExprId like) { return draft_.make().constant(draft_.make().type(like), {}); }
+  ExprId compared(Operation test, ExprId value) {
+    return draft_.make().make(test, {value, zero(value)});
+  }
+
+  ExprId copy(ExprId root) {
+    return copy_expr(draft_, root, memo_,
+                     [](ExprId, const Expr&, std::span<const ExprId>) { return ExprId{}; });
+  }
+
+  bool mentions(ExprId root, LocalId local) const {
+    bool found = false;
+    for_each_use(body_, root, [&](ExprId id) { found = found || facts_[id.index].local == local; });
+    return found;
+  }
+
+  bool converts(StmtId id, const If& branch) const {
+    std::vector<const Assign*> assigns;
+    std::vector<const Let*> lets;
+    std::uint32_t operations = 0;
+    std::size_t in_then = 0;
+    for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
+      if (!needed_[at.index]) continue;
+      if (const Let* let = std::get_if<Let>(&body_[at])) {
+        // It may as well stand in front.
+        const Facts& facts = facts_[let->value.index];
+        operations += facts.operations;
+        if (assigned_[let->local.index] || facts.costly || facts.loads ||
+            operations > kMaxOperations) {
+          return false;
+        }
+        lets.push_back(let);
+        continue;
+      }
+      const Assign* assign = std::get_if<Assign>(&body_[at]);
+      if (assign == nullptr || assigns.size() == kMaxAssigns) return false;
+      const Facts& facts = facts_[assign->value.index];
+      operations += facts.operations;
+      if (facts.costly || facts.loads || operations > kMaxOperations) return false;
+      assigns.push_back(assign);
+      if (at < branch.else_begin) ++in_then;
+    }
+    if (assigns.empty()) return false;
+    for (const Let* let : lets) {
+      for (const Assign* assign : assigns) {
+        if (mentions(let->value, assign->local)) return false;
+      }
+    }
+    // They are given one after the other: no value may depend on another that is given.
+    for (std::size_t i = 0; i < assigns.size(); ++i) {
+      for (std::size_t k = 0; k < assigns.size(); ++k) {
+        const bool same = assigns[k]->local == assigns[i]->local;
+        if (same && k < i && (k < in_then) == (i < in_then)) return false;
+        if (!same && mentions(assigns[i]->value, assigns[k]->local)) return false;
+      }
+    }
+    return true;
+  }
+
+  void select(StmtId id, const If& branch, ExprId condition) {
+    std::vector<const Assign*> then;
+    std::vector<const Assign*> otherwise;
+    for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
+      if (!needed_[at.index]) continue;
+      if (const Let* let = std::get_if<Let>(&body_[at])) {
+        draft_.add(Let{let->local, copy(let->value)});
+      } else {
+        (at < branch.else_begin ? then : otherwise).push_back(&std::get<Assign>(body_[at]));
+      }
+    }
+    // The condition is evaluated once, before anything is assigned.
+    const std::size_t given = then.size() + otherwise.size();
+    bool bind = given > 1 && facts_[branch.condition.index].loads;
+    for (const auto* list : {&then, &otherwise}) {
+      for (const Assign* assign : *list) {
+        bind = bind || (given > 1 && mentions(branch.condition, assign->local));
+      }
+    }
+    if (bind) {
+      const LocalId name = draft_.declare("condition", draft_.make().type(condition));
+      draft_.add(Let{name, condition});
+      condition = draft_.make().local(name);
+    }
+    const auto give = [&](LocalId local, ExprId yes, ExprId no) {
+      draft_.add(Assign{local, draft_.make().make(Operation::Select, {condition, yes, no})});
+    };
+    for (const Assign* assign : then) {
+      ExprId no = draft_.make().local(assign->local);
+      for (const Assign* other : otherwise) {
+        if (other->local == assign->local) no = copy(other->value);
+      }
+      give(assign->local, copy(assign->value), no);
+    }
+    for (const Assign* other : otherwise) {
+      bool done = false;
+      for (const Assign* assign : then) done = done || assign->local == other->local;
+      if (!done) give(other->local, draft_.make().local(other->local), copy(other->value));
+    }
+  }
+
+  Draft& draft_;
+  const Body& body_;
+  std::vector<ExprId> memo_;
+  std::vector<Facts> facts_;
+  std::vector<bool> assigned_;  // per local
+  std::vector<bool> needed_;    // per statement
+};
+
+}  // namespace
+
+std::optional<Program> branches(const Program& program) {
+  Draft draft(program, kFold | kAlgebra);
+  Conversion pass(draft);
+  if (!pass.finds_any()) return std::nullopt;
+  rewrite(draft, pass);
+  return std::move(draft).finish();
+}
+
+}  // namespace vyre

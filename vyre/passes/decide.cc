@@ -1,0 +1,223 @@
+// Replaces what the ranges decide: comparisons whose outcome is known, values that can be only one
+// number, masks and minima that change nothing.
+#include "vyre/passes/draft.h"
+#include "vyre/passes/passes.h"
+#include "vyre/passes/ranges.h"
+
+namespace vyre {
+namespace {
+
+// Whether it is worth asking what is known of the result where it stands. Of the other operations
+// little more is known there than anywhere else.
+bool depends(Operation op) {
+  static constexpr Operation kOps[] = {
+      Operation::Lt,     Operation::Gt,    Operation::Le,  Operation::Ge,         Operation::Eq,
+      Operation::Ne,     Operation::And,   Operation::Or,  Operation::LogicalNot, Operation::Min,
+      Operation::Max,    Operation::Mod,   Operation::Div, Operation::BitAnd,     Operation::Shr,
+      Operation::SubSat, Operation::AddSat};
+  constexpr auto kTable = [] {
+    std::array<bool, 256> table{};
+    for (Operation each : kOps) table[static_cast<std::size_t>(each)] = true;
+    return table;
+  }();
+  return kTable[static_cast<std::size_t>(op)];
+}
+
+// What an expression is, where that is simpler than what is written.
+struct Outcome {
+  enum class Kind : std::uint8_t {
+    Same,
+    Constant,  // `bits`
+    First,     // its first or second operand
+    Second,
+    Sum,         // of its operands, without saturation
+    Difference,  // of its operands
+    Less,        // its first operand less the constant `bits`
+  };
+  Kind kind = Kind::Same;
+  std::uint64_t bits = 0;
+};
+
+class Decision {
+ public:
+  Decision(const Program& program, const DispatchFacts* facts)
+      : body_(program.body), ranges_(program, facts), facts_(facts) {}
+
+  void go_to(StmtId id) { ranges_.go_to(id); }
+  DataType type(ExprId at) { return ranges_.type(ranges_.value(at)); }
+
+  bool never_runs(const For& loop) {
+    return ranges_.less(ranges_.value(loop.to), -1, ranges_.value(loop.from)).has_value();
+  }
+
+  Outcome decide(ExprId at) {
+    using Kind = Outcome::Kind;
+    const Expr& expr = body_[at];
+    const std::span<const ExprId> args = operands(body_, expr);
+    if (expr.op == Operation::Literal || (args.empty() && facts_ == nullptr)) return {};
+    const ExprId value = ranges_.value(at);
+    const unsigned width = range_width(ranges_.type(value));
+    if (width == 0) return {};
+    const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
+    const bool here = depends(expr.op);
+    const Range range = here ? ranges_.range(value) : ranges_.base(value);
+    if (is_constant(range)) return {Kind::Constant, range.lo};
+    if (!here || args.size() != 2) return {};
+    const ExprId a = ranges_.value(args[0]);
+    const ExprId b = ranges_.value(args[1]);
+    const DataType operand = ranges_.type(a);
+    if (range_width(operand) == 0) return {};
+    const bool is_signed = operand == DataType::I32;
+    const bool plain = operand == DataType::U32;
+    const Range ra = ranges_.range(a);
+    const Range rb = ranges_.range(b);
+    const auto truth = [&](bool holds) { return Outcome{Kind::Constant, holds ? 1u : 0u}; };
+    // What is less than what, also where neither is known.
+    const auto less = [&](ExprId x, ExprId y) { return plain && ranges_.less(x, 0, y); };
+    const auto at_most = [&](ExprId x, ExprId y) { return plain && ranges_.less(x, -1, y); };
+    if (is(Operation::Lt, Operation::Ge)) {
+      if (less(a, b)) return truth(expr.op == Operation::Lt);
+      if (at_most(b, a)) return truth(expr.op != Operation::Lt);
+    } else if (is(Operation::Gt, Operation::Le)) {
+      if (less(b, a)) return truth(expr.op == Operation::Gt);
+      if (at_most(a, b)) return truth(expr.op != Operation::Gt);
+    } else if (is(Operation::Eq, Operation::Ne)) {
+      if (less(a, b) || less(b, a)) return truth(expr.op == Operation::Ne);
+      // A test need not be compared with zero.
+      if (plain && is(Operation::Ne) && ra.hi <= 1 && rb.hi == 0) return {Kind::First};
+    } else if (is(Operation::Min, Operation::Max) && !is_signed) {
+      const bool least = expr.op == Operation::Min;
+      if (ra.hi <= rb.lo || at_most(a, b)) return {least ? Kind::First : Kind::Second};
+      if (rb.hi <= ra.lo || at_most(b, a)) return {least ? Kind::Second : Kind::First};
+    } else if (is(Operation::Mod) && !is_signed) {
+      if (ra.hi < rb.lo || less(a, b)) return {Kind::First};
+      if (is_constant(rb) && rb.lo != 0 && ra.lo / rb.lo == ra.hi / rb.lo) {
+        return {Kind::Less, ra.lo / rb.lo * rb.lo};
+      }
+    } else if (is(Operation::BitAnd) && is_constant(rb)) {
+      const std::uint64_t all = width == 64 ? ~std::uint64_t{0} : 0xffffffff;
+      if ((~rb.lo & all & ~ra.zeros) == 0) return {Kind::First};
+    } else if (is(Operation::SubSat) && !is_signed) {
+      if (rb.hi <= ra.lo || at_most(b, a)) return {Kind::Difference};
+    } else if (is(Operation::AddSat) && plain) {
+      if (ra.hi + rb.hi <= 0xffffffff) return {Kind::Sum};
+    }
+    return {};
+  }
+
+ private:
+  const Body& body_;
+  Ranges ranges_;
+  const DispatchFacts* facts_;
+};
+
+// Whether anything is decided.
+bool finds_any(const Program& program, const DispatchFacts* facts) {
+  const Body& body = program.body;
+  Decision decision(program, facts);
+  std::vector<std::uint32_t> seen(body.exprs.size(), 0xffffffff);
+  std::vector<ExprId> stack;
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    decision.go_to(StmtId{i});
+    for (ExprId root : roots(body.stmts[i])) stack.push_back(root);
+    while (!stack.empty()) {
+      const ExprId at = stack.back();
+      stack.pop_back();
+      if (std::exchange(seen[at.index], i) == i) continue;
+      if (decision.decide(at).kind != Outcome::Kind::Same) return true;
+      for (ExprId arg : operands(body, body[at])) stack.push_back(arg);
+    }
+    const For* loop = std::get_if<For>(&body.stmts[i]);
+    if (loop != nullptr && decision.never_runs(*loop)) return true;
+  }
+  return false;
+}
+
+class Rewriting {
+ public:
+  Rewriting(Draft& draft, const DispatchFacts* facts)
+      : draft_(draft),
+        body_(draft.from().body),
+        decision_(draft.from(), facts),
+        memo_(body_.exprs.size()),
+        depends_(body_.exprs.size()) {
+    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
+      const Expr& expr = body_.exprs[i];
+      depends_[i] = depends(expr.op) || expr.op == Operation::Local;
+      for (ExprId arg : operands(body_, expr)) depends_[i] = depends_[i] || depends_[arg.index];
+    }
+  }
+
+  Keep statement(StmtId id, const Stmt& source) {
+    decision_.go_to(id);
+    Stmt stmt = source;
+    for_each_root(stmt, [&](ExprId& root) {
+      if (!root.exists()) return;
+      root =
+          copy_expr(draft_, root, memo_, [&](ExprId at, const Expr&, std::span<const ExprId> args) {
+            if (depends_[at.index]) touched_.push_back(at);
+            return simpler(at, args);
+          });
+    });
+    // Elsewhere something else may be known.
+    for (ExprId at : touched_) memo_[at.index] = {};
+    touched_.clear();
+    if (const If* branch = std::get_if<If>(&stmt)) {
+      if (const std::optional<Bits> condition = draft_.make().bits(branch->condition)) {
+        return *condition == Bits{} ? Keep::Second : Keep::First;
+      }
+    } else if (const For* loop = std::get_if<For>(&source)) {
+      if (decision_.never_runs(*loop)) return Keep::Nothing;
+    }
+    draft_.put(stmt);
+    return Keep::All;
+  }
+  void else_begins(StmtId) {}
+  void closes(StmtId) {}
+
+ private:
+  ExprId simpler(ExprId at, std::span<const ExprId> args) {
+    const Outcome outcome = decision_.decide(at);
+    Simplifier& make = draft_.make();
+    const auto constant = [&] {
+      return make.constant(decision_.type(at), {{static_cast<std::uint32_t>(outcome.bits),
+                                                 static_cast<std::uint32_t>(outcome.bits >> 32)}});
+    };
+    switch (outcome.kind) {
+      case Outcome::Kind::Same: return {};
+      case Outcome::Kind::Constant: return constant();
+      case Outcome::Kind::First: return args[0];
+      case Outcome::Kind::Second: return args[1];
+      case Outcome::Kind::Sum: return make.make(Operation::Add, {args[0], args[1]});
+      case Outcome::Kind::Difference: return make.make(Operation::Sub, {args[0], args[1]});
+      case Outcome::Kind::Less: return make.make(Operation::Sub, {args[0], constant()});
+    }
+    return {};
+  }
+
+  Draft& draft_;
+  const Body& body_;
+  Decision decision_;
+  std::vector<ExprId> memo_;
+  std::vector<ExprId> touched_;
+  std::vector<bool> depends_;  // per expression: what it becomes depends on where it stands
+};
+
+Program rewritten(const Program& program, const DispatchFacts* facts) {
+  Draft draft(program, kFold);
+  Rewriting pass(draft, facts);
+  rewrite(draft, pass);
+  return std::move(draft).finish();
+}
+
+}  // namespace
+
+std::optional<Program> decide(const Program& program) {
+  if (!finds_any(program, nullptr)) return std::nullopt;
+  return rewritten(program, nullptr);
+}
+Program decide_for(const Program& program, const DispatchFacts& facts) {
+  return rewritten(program, &facts);
+}
+
+}  // namespace vyre

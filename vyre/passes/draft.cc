@@ -1,0 +1,154 @@
+#include "vyre/passes/draft.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+// `x_12` without its number.
+std::string_view stem(std::string_view name) {
+  std::size_t end = name.size();
+  while (end > 0 && is_digit(name[end - 1])) --end;
+  return end > 1 && end < name.size() && name[end - 1] == '_' ? name.substr(0, end - 1) : name;
+}
+
+}  // namespace
+
+void name_apart(Program& program) {
+  Body& body = program.body;
+  const std::vector<BufferDecl>& buffers = program.buffers;
+  std::unordered_set<std::string_view> all;
+  bool apart = true;
+  for (const BufferDecl& buffer : buffers) all.insert(buffer.name);
+  for (const Local& local : body.locals) apart = all.insert(local.name).second && apart;
+  if (apart) return;
+
+  struct Frame : OpenBlock {
+    std::size_t declared = 0;
+  };
+  std::unordered_set<std::string> visible;
+  std::unordered_set<std::string> taken;
+  for (const BufferDecl& buffer : buffers) visible.insert(buffer.name);
+  for (const Local& local : body.locals) taken.insert(local.name);
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  std::vector<std::string> declared_names;
+  BlockStack<Frame> stack(body);
+  const auto close = [&](const Frame& closed, Frame& now) {
+    while (declared_names.size() > closed.declared) {
+      visible.erase(declared_names.back());
+      declared_names.pop_back();
+    }
+    if (now.owner == closed.owner && now.is_else && !closed.is_else) now.declared = closed.declared;
+  };
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    stack.enter(i, close);
+    const LocalId local = declared(body.stmts[i]);
+    const bool is_loop = std::holds_alternative<For>(body.stmts[i]);
+    const std::size_t before = declared_names.size();
+    if (local.exists()) {
+      std::string& name = body.locals[local.index].name;
+      if (visible.contains(name)) {
+        const std::string base(stem(name));
+        std::uint32_t& number = numbers.try_emplace(base, 1).first->second;
+        do {
+          name = base + "_" + std::to_string(++number);
+        } while (visible.contains(name) || taken.contains(name));
+      }
+      visible.insert(name);
+      declared_names.push_back(name);
+    }
+    if (Frame* opened = stack.open(i)) opened->declared = is_loop ? before : declared_names.size();
+  }
+}
+
+Draft::Draft(const Program& from, unsigned simplifications)
+    : from_(from), make_(from, out_, simplifications) {
+  const Types types = types_of(from.body, from.buffers, {}, {});
+  make_.local_types() = types.locals;
+  out_.locals.resize(from.body.locals.size());  // named in the end
+  out_.stmts.reserve(from.body.stmts.size() + 16);
+}
+
+LocalId Draft::declare(std::string_view name, DataType type) {
+  out_.locals.push_back({std::string(name)});
+  make_.local_types().push_back(type);
+  return LocalId{out_.locals.size() - 1};
+}
+
+void Draft::add(const Stmt& stmt) {
+  if (is_dead()) return;
+  out_.stmts.push_back(stmt);
+  if (std::holds_alternative<Break>(stmt) || std::holds_alternative<Return>(stmt)) {
+    blocks_.back().ended = true;
+  }
+}
+
+void Draft::open(const Stmt& stmt) {
+  if (is_dead()) {
+    blocks_.push_back({{}, false, true, true, false});
+    return;
+  }
+  blocks_.push_back({here(), true, false, false, false});
+  out_.stmts.push_back(stmt);
+}
+
+void Draft::put(const Stmt& stmt) {
+  const bool has_blocks = std::holds_alternative<If>(stmt) || std::holds_alternative<For>(stmt) ||
+                          std::holds_alternative<Block>(stmt);
+  has_blocks ? open(stmt) : add(stmt);
+}
+
+void Draft::else_begins() {
+  Open& block = blocks_.back();
+  block.first_ended = block.ended;
+  block.is_else = true;
+  if (!block.kept) return;
+  block.ended = false;
+  std::get<If>(out_.stmts[block.owner.index]).else_begin = here();
+}
+
+void Draft::close() {
+  const Open block = blocks_.back();
+  blocks_.pop_back();
+  if (!block.kept) return;
+  Stmt& stmt = out_.stmts[block.owner.index];
+  if (If* branch = std::get_if<If>(&stmt)) {
+    if (!block.is_else) branch->else_begin = here();
+    branch->end = here();
+    if (block.is_else && block.ended && block.first_ended) blocks_.back().ended = true;
+  } else if (For* loop = std::get_if<For>(&stmt)) {
+    loop->end = here();
+  } else {
+    std::get<Block>(stmt).end = here();
+    if (block.ended) blocks_.back().ended = true;
+  }
+}
+
+Program Draft::finish() && {
+  Program program;
+  program.name = from_.name;
+  program.workgroup_size = from_.workgroup_size;
+  program.buffers = from_.buffers;
+  for (const Stmt& stmt : out_.stmts) {
+    const LocalId local = declared(stmt);
+    if (local.exists() && local.index < from_.body.locals.size()) {
+      out_.locals[local.index] = from_.body[local];
+    }
+  }
+  program.body = renumbered(std::move(out_));
+  return program;
+}
+
+std::vector<bool> assigned_locals(const Body& body) {
+  std::vector<bool> assigned(body.locals.size());
+  for (const Stmt& stmt : body.stmts) {
+    if (const Assign* assign = std::get_if<Assign>(&stmt)) assigned[assign->local.index] = true;
+  }
+  return assigned;
+}
+
+}  // namespace vyre

@@ -1,0 +1,191 @@
+// A program in the making: what every pass writes its result to. It keeps the rules that a pass
+// would otherwise have to remember: nothing stands behind a `return` or `break`, and the numbering
+// is canonical. Only names may be declared twice; name_apart() comes at the end.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vyre/ir/program.h"
+#include "vyre/ir/typing.h"
+#include "vyre/ir/uniformity.h"
+#include "vyre/ir/walk.h"
+#include "vyre/passes/simplify.h"
+
+namespace vyre {
+
+class Draft {
+ public:
+  // Begins with the buffers and locals of a program without calls, and no statements.
+  Draft(const Program& from, unsigned simplifications);
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+
+  const Program& from() const { return from_; }
+  Simplifier& make() { return make_; }
+  const Body& body() const { return out_; }
+
+  LocalId declare(std::string_view name, DataType type);
+  DataType type(LocalId local) { return make_.local_types()[local.index]; }
+
+  // A statement without blocks.
+  void add(const Stmt& stmt);
+  // An `if`, a loop or a scope, whose ends are filled in by close(); else_begins() at most once.
+  void open(const Stmt& stmt);
+  void else_begins();
+  void close();
+  // Opens it or adds it, whichever it takes.
+  void put(const Stmt& stmt);
+  // Whether what is added now can never run, and is dropped.
+  bool is_dead() const { return blocks_.back().ended; }
+  StmtId here() const { return StmtId{out_.stmts.size()}; }
+
+  Program finish() &&;
+
+  // Room for those who walk expressions, so that not each walk has to find its own.
+  struct Visit {
+    ExprId id;
+    std::uint32_t next;
+  };
+  std::vector<Visit> visits;
+  std::vector<ExprId> operands;
+
+ private:
+  struct Open {
+    StmtId owner;
+    bool kept = true;          // the statement itself was added
+    bool ended = false;        // a `return` or `break` stands at the end
+    bool first_ended = false;  // of an `if` whose second block is open: of its first
+    bool is_else = false;
+  };
+
+  const Program& from_;
+  Body out_;
+  Simplifier make_;
+  std::vector<Open> blocks_{Open{}};
+};
+
+// Gives a new name to each local that is declared where another of its name is visible.
+void name_apart(Program& program);
+
+// What becomes of a statement with blocks.
+enum class Keep : std::uint8_t {
+  All,  // the pass has opened it in the draft; its blocks follow
+  Nothing,
+  First,  // only what is in its first block, or its second
+  Second,
+  Swapped,  // the pass has opened an `if` that has only the second block
+};
+
+// Walks the statements in order and lets `pass` write them. `pass` has
+//   Keep statement(StmtId id, const Stmt& stmt)   adds it to the draft, opens it, or drops it
+//   void else_begins(StmtId id)                   between the blocks of an `if` that was opened
+//   void closes(StmtId id)                        before the end of one that was opened
+template <class Pass>
+void rewrite(Draft& draft, Pass& pass) {
+  const Body& body = draft.from().body;
+  enum class Part : std::uint8_t { Then, Last, Alone };
+  struct Frame {
+    StmtId owner;
+    StmtId end;
+    StmtId resume;
+    Part part = Part::Alone;
+  };
+  const StmtId end{body.stmts.size()};
+  std::vector<Frame> stack{{{}, end, end, Part::Alone}};
+  for (StmtId id{0u};;) {
+    if (id == stack.back().end) {
+      const Frame frame = stack.back();
+      stack.pop_back();
+      if (stack.empty()) return;
+      id = frame.resume;
+      if (frame.part == Part::Then) {
+        const If& branch = std::get<If>(body[frame.owner]);
+        pass.else_begins(frame.owner);
+        draft.else_begins();
+        stack.push_back({frame.owner, branch.end, branch.end, Part::Last});
+        id = branch.else_begin;
+      } else if (frame.part == Part::Last) {
+        pass.closes(frame.owner);
+        draft.close();
+      }
+      continue;
+    }
+    const Stmt& stmt = body[id];
+    const StmtId behind = next(body, id);
+    const StmtId inside{id.index + 1};
+    const Keep keep = draft.is_dead() ? Keep::Nothing : pass.statement(id, stmt);
+    const If* branch = std::get_if<If>(&stmt);
+    if (behind == inside && branch == nullptr && !std::holds_alternative<For>(stmt) &&
+        !std::holds_alternative<Block>(stmt)) {
+      id = inside;
+      continue;
+    }
+    const StmtId middle = branch != nullptr ? branch->else_begin : behind;
+    switch (keep) {
+      case Keep::All:
+        stack.push_back({id, middle, branch != nullptr ? middle : behind,
+                         branch != nullptr ? Part::Then : Part::Last});
+        id = inside;
+        break;
+      case Keep::Nothing: id = behind; break;
+      case Keep::First:
+        stack.push_back({id, middle, behind, Part::Alone});
+        id = inside;
+        break;
+      case Keep::Second:
+      case Keep::Swapped:
+        stack.push_back({id, behind, behind, keep == Keep::Second ? Part::Alone : Part::Last});
+        id = middle;
+        break;
+    }
+  }
+}
+
+// The locals that are given a value after they are declared.
+std::vector<bool> assigned_locals(const Body& body);
+
+// The statements that somebody can notice, or that those depend on. (dead_code.cc)
+std::vector<bool> needed_statements(const Body& body);
+
+// Copies expressions of the program into the draft. `memo` has what is known already; `leaf` may
+// replace a local or a load: it gets the expression and its copied operands and returns an
+// expression of the draft, or none.
+template <class Leaf>
+ExprId copy_expr(Draft& draft, ExprId root, std::vector<ExprId>& memo, Leaf leaf) {
+  const Body& body = draft.from().body;
+  if (memo[root.index].exists()) return memo[root.index];
+  std::vector<Draft::Visit>& stack = draft.visits;
+  std::vector<ExprId>& args = draft.operands;
+  stack.push_back({root, 0});
+  while (!stack.empty()) {
+    const ExprId id = stack.back().id;
+    const Expr& expr = body[id];
+    const std::span<const ExprId> ids = vyre::operands(body, expr);
+    if (stack.back().next < ids.size()) {
+      const ExprId operand = ids[stack.back().next++];
+      if (!memo[operand.index].exists()) stack.push_back({operand, 0});
+      continue;
+    }
+    args.clear();
+    for (ExprId operand : ids) args.push_back(memo[operand.index]);
+    ExprId made = leaf(id, expr, std::span<const ExprId>(args));
+    if (!made.exists()) {
+      made = expr.op == Operation::Literal
+                 ? draft.make().constant(type_of_detail(expr), literal_bits(body, expr))
+                 : draft.make().make(expr.op, expr.detail, expr.imm, args);
+    }
+    memo[id.index] = made;
+    stack.pop_back();
+  }
+  return memo[root.index];
+}
+
+// A load from memory that others may write to meanwhile: it is evaluated where it stands, once.
+inline bool is_volatile(const Program& program, const Expr& expr) {
+  return expr.op == Operation::Load && is_written(program.buffers[expr.imm].access);
+}
+
+}  // namespace vyre

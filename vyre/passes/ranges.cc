@@ -1,0 +1,482 @@
+#include "vyre/passes/ranges.h"
+
+#include <algorithm>
+
+#include "vyre/passes/draft.h"
+
+namespace vyre {
+namespace {
+
+// How far a proof goes: steps in a row, and steps in all. Also how many of the facts it looks at,
+// the latest ones.
+constexpr unsigned kMaxDepth = 10;
+constexpr unsigned kMaxSteps = 200;
+constexpr std::size_t kMaxFacts = 48;
+// How deep a range is computed anew where more is known than where its value was made.
+constexpr unsigned kRangeDepth = 12;
+
+constexpr std::uint64_t kMost = 0xffffffff;
+
+bool is_comparison(Operation op) {
+  return op == Operation::Eq || op == Operation::Ne || op == Operation::Lt || op == Operation::Gt ||
+         op == Operation::Le || op == Operation::Ge;
+}
+
+bool is_truth(const Range& range) { return range.width == 32 && range.hi <= 1; }
+
+}  // namespace
+
+Ranges::Ranges(const Program& program, const DispatchFacts* facts)
+    : program_(program),
+      body_(program.body),
+      facts_(facts),
+      make_(program, nodes_, kFold | kOrder),
+      memo_(body_.exprs.size()),
+      varies_(body_.exprs.size()),
+      locals_(body_.locals.size()),
+      stack_(program.body),
+      marked_(body_.locals.size()) {
+  const std::vector<bool> assigned = assigned_locals(body_);
+  for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
+    const Expr& expr = body_.exprs[i];
+    varies_[i] = is_volatile(program, expr) || (expr.op == Operation::Local && assigned[expr.imm]);
+    for (ExprId arg : operands(body_, expr)) varies_[i] = varies_[i] || varies_[arg.index];
+  }
+}
+
+// --- Following the statements -------------------------------------------------------------------
+
+void Ranges::go_to(StmtId stmt) {
+  while (at_ <= stmt.index) {
+    if (begun_) leave_statement(StmtId{at_ - 1});
+    begun_ = true;
+    stack_.enter(at_, [&](const Frame& closed, Frame& now) { end_block(closed, now); });
+    ++at_;
+  }
+}
+
+// What a loop assigns may be anything, inside and behind it.
+void Ranges::forget_assigned(StmtId first, StmtId end) {
+  for (StmtId id = first; id < end; ++id.index) {
+    const Assign* assign = std::get_if<Assign>(&body_[id]);
+    if (assign == nullptr || !locals_[assign->local.index].exists()) continue;
+    const DataType local_type = make_.type(locals_[assign->local.index]);
+    locals_[assign->local.index] = unknown(local_type, any(local_type));
+  }
+}
+
+// The effect of the statement that was last gone to, and the block that it opens.
+void Ranges::leave_statement(StmtId id) {
+  const Stmt& stmt = body_[id];
+  const If* branch = std::get_if<If>(&stmt);
+  const For* loop = std::get_if<For>(&stmt);
+  stack_.back().ended = std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
+  ExprId condition;
+  ExprId from;
+  ExprId to;
+  if (const Let* let = std::get_if<Let>(&stmt)) {
+    locals_[let->local.index] = value(let->value);
+  } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
+    locals_[assign->local.index] = value(assign->value);
+  } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+    const DataType element = program_.buffers[atomic->buffer.index].element;
+    if (atomic->result.exists()) locals_[atomic->result.index] = unknown(element, any(element));
+  } else if (branch != nullptr) {
+    condition = value(branch->condition);
+  } else if (loop != nullptr) {
+    from = value(loop->from);
+    to = value(loop->to);
+  }
+  for (ExprId expr : touched_) memo_[expr.index] = {};
+  touched_.clear();
+  Frame* frame = stack_.open(id.index);
+  if (frame == nullptr) return;
+  frame->facts = known_.size();
+  frame->refined = undo_.size();
+  if (branch != nullptr) {
+    Branch& open = branches_.emplace_back();
+    open.condition = condition;
+    ++marks_;
+    for (StmtId at{id.index + 1}; at < branch->end; ++at.index) {
+      const Assign* assign = std::get_if<Assign>(&body_[at]);
+      if (assign == nullptr || !locals_[assign->local.index].exists()) continue;
+      if (std::exchange(marked_[assign->local.index], marks_) == marks_) continue;
+      open.locals.push_back(assign->local);
+      open.before.push_back(locals_[assign->local.index]);
+    }
+    assume(condition, true, id);
+  } else if (loop != nullptr) {
+    forget_assigned(StmtId{id.index + 1}, loop->end);
+    const Range last = range(to);
+    const std::uint64_t most = last.hi == 0 ? 0 : last.hi - 1;
+    const ExprId variable =
+        unknown(DataType::U32, between(32, std::min(range(from).lo, most), most));
+    locals_[loop->variable.index] = variable;
+    known_.push_back({variable, to, true, id});
+    known_.push_back({from, variable, false, id});
+    ++context_;
+  }
+}
+
+void Ranges::end_block(const Frame& closed, Frame& now) {
+  const StmtId owner{closed.owner};
+  undo(closed.facts, closed.refined);
+  if (const For* loop = std::get_if<For>(&body_[owner])) {
+    forget_assigned(StmtId{owner.index + 1}, loop->end);
+    return;
+  }
+  if (!std::holds_alternative<If>(body_[owner])) {
+    now.ended = closed.ended;
+    return;
+  }
+  Branch& branch = branches_.back();
+  if (!closed.is_else) {
+    branch.then_ended = closed.ended;
+    for (std::size_t i = 0; i < branch.locals.size(); ++i) {
+      ExprId& local = locals_[branch.locals[i].index];
+      branch.then.push_back(local);
+      local = branch.before[i];
+    }
+    if (now.is_else && now.owner == closed.owner) {
+      now.facts = known_.size();
+      now.refined = undo_.size();
+      assume(branch.condition, false, owner);
+      return;
+    }
+  }
+  end_branch(branch, owner, closed.is_else && closed.ended, now);
+  branches_.pop_back();
+}
+
+void Ranges::end_branch(Branch& branch, StmtId owner, bool else_ended, Frame& now) {
+  now.ended = branch.then_ended && else_ended;
+  for (std::size_t i = 0; i < branch.locals.size(); ++i) {
+    ExprId& local = locals_[branch.locals[i].index];
+    if (branch.then_ended || local == branch.then[i]) continue;
+    if (else_ended) {
+      local = branch.then[i];
+    } else {
+      const DataType local_type = make_.type(local);
+      local = unknown(local_type, join(range(local), range(branch.then[i])));
+    }
+  }
+  // Who comes here has not taken the way that ended.
+  if (branch.then_ended != else_ended) assume(branch.condition, else_ended, owner);
+}
+
+void Ranges::undo(std::size_t facts, std::size_t refined) {
+  known_.resize(facts);
+  while (undo_.size() > refined) {
+    refined_[undo_.back().value.index] = undo_.back().before;
+    undo_.pop_back();
+  }
+  ++context_;
+}
+
+// --- Values -------------------------------------------------------------------------------------
+
+// A value of which only a range is known.
+ExprId Ranges::unknown(DataType type, const Range& range) {
+  const LocalId local{make_.local_types().size()};
+  make_.local_types().push_back(type);
+  unknowns_.push_back(range);
+  return make_.local(local);
+}
+
+ExprId Ranges::value(ExprId root) {
+  if (memo_[root.index].exists()) return memo_[root.index];
+  std::vector<std::pair<ExprId, std::uint32_t>>& stack = visits_;  // with the next operand
+  std::vector<ExprId>& args = args_;
+  stack.emplace_back(root, 0);
+  while (!stack.empty()) {
+    const ExprId id = stack.back().first;
+    const Expr& expr = body_[id];
+    const std::span<const ExprId> ids = operands(body_, expr);
+    if (stack.back().second < ids.size()) {
+      const ExprId operand = ids[stack.back().second++];
+      if (!memo_[operand.index].exists()) stack.emplace_back(operand, 0);
+      continue;
+    }
+    args.clear();
+    for (ExprId operand : ids) args.push_back(memo_[operand.index]);
+    ExprId made;
+    if (expr.op == Operation::Literal) {
+      made = make_.constant(type_of_detail(expr), literal_bits(body_, expr));
+    } else if (expr.op == Operation::Local) {
+      made = locals_[expr.imm];
+    } else if (is_volatile(program_, expr)) {
+      const DataType element = loaded_type(program_.buffers[expr.imm].element);
+      made = unknown(element, any(element));
+    } else {
+      made = make_.make(expr.op, expr.detail, expr.imm, args);
+    }
+    if (varies_[id.index]) touched_.push_back(id);
+    memo_[id.index] = made;
+    stack.pop_back();
+  }
+  return memo_[root.index];
+}
+
+// The range of a value from those of its operands.
+template <class Operand>
+Range Ranges::computed(ExprId id, Operand operand) {
+  const Expr expr = nodes_[id];  // a copy: values may be made meanwhile
+  const DataType type = make_.type(id);
+  const unsigned width = range_width(type);
+  if (width == 0) return any(type);
+  const std::span<const ExprId> args = operands(nodes_, expr);
+  switch (expr.op) {
+    case Operation::Literal: {
+      const Bits bits = literal_bits(nodes_, expr);
+      const std::uint64_t high = width == 64 ? bits.lanes[1] : 0;
+      return constant(width, bits.lanes[0] | high << 32);
+    }
+    case Operation::Local: return unknowns_[expr.imm];
+    case Operation::Load: {
+      if (facts_ == nullptr || nodes_[args[0]].op != Operation::Literal) return any(type);
+      const std::vector<std::uint32_t>& words = facts_->uniforms[expr.imm];
+      const std::uint32_t index = nodes_[args[0]].imm;
+      if (width != 32 || index >= words.size()) return any(type);
+      words_.emplace(BufferId{expr.imm}, index);
+      return constant(32, type == DataType::Bool ? words[index] != 0 : words[index]);
+    }
+    case Operation::Length: {
+      if (facts_ != nullptr && program_.buffers[expr.imm].access != BufferAccess::Workgroup) {
+        return constant(32, facts_->lengths[expr.imm]);
+      }
+      return between(32, program_.buffers[expr.imm].count, kMost);
+    }
+    case Operation::LocalId: return between(32, 0, program_.workgroup_size[expr.detail] - 1);
+    case Operation::InvocationId:
+    case Operation::WorkgroupId: {
+      // Ids fit in 32 bits: a grid with more is not dispatched.
+      const std::uint64_t size = program_.workgroup_size[expr.detail];
+      std::uint64_t groups = (kMost + 1) / size;
+      if (facts_ != nullptr) {
+        groups = std::clamp(facts_->grid[expr.detail], std::uint64_t{1}, groups);
+      }
+      const std::uint64_t count = expr.op == Operation::WorkgroupId ? groups : groups * size;
+      return between(32, 0, count - 1);
+    }
+    case Operation::Select: {
+      const Range condition = operand(args[0]);
+      if (condition.lo > 0) return operand(args[1]);
+      if (condition.hi == 0) return operand(args[2]);
+      return join(operand(args[1]), operand(args[2]));
+    }
+    case Operation::Cast: return cast_range(make_.type(args[0]), type, operand(args[0]));
+    case Operation::Vec2:
+    case Operation::Vec4:
+    case Operation::Lane:
+    case Operation::Call: return any(type);
+#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;
+  }
+  const DataType first = make_.type(args[0]);
+  if (range_width(first) == 0) return any(type);
+  if (const auto divisor = remainder_below(expr)) {
+    return apply(Operation::Mod, false, operand(args[0]), constant(width, *divisor));
+  }
+  return apply(expr.op, first == DataType::I32, operand(args[0]), operand(args[args.size() - 1]));
+}
+
+// x - x / c * c is x % c, also when the division has become a multiplication: then c.
+std::optional<std::uint64_t> Ranges::remainder_below(const Expr& difference) {
+  if (difference.op != Operation::Sub) return {};
+  const ExprId x = difference.args[0];
+  const Expr product = nodes_[difference.args[1]];
+  const DataType type = make_.type(x);
+  if (product.op != Operation::Mul || (type != DataType::U32 && type != DataType::U64)) return {};
+  const std::optional<Bits> divisor = make_.bits(product.args[1]);
+  if (!divisor || make_.quotient(x, type, *divisor) != product.args[0]) return {};
+  return divisor->lanes[0] | std::uint64_t{divisor->lanes[1]} << 32;
+}
+
+// What is known of a value wherever it is.
+Range Ranges::base(ExprId id) {
+  for (std::size_t i = bases_.size(); i < nodes_.exprs.size(); ++i) {
+    bases_.push_back(computed(ExprId{i}, [&](ExprId operand) { return bases_[operand.index]; }));
+  }
+  return bases_[id.index];
+}
+
+// What is known of it here.
+Range Ranges::range(ExprId id) {
+  const Range known = base(id);
+  if (undo_.empty() || is_constant(known) || known.width == 0) return known;
+  refined_.resize(nodes_.exprs.size());
+  cache_.resize(nodes_.exprs.size());
+  // Depth first, to a depth that is limited.
+  const auto visit = [&](const auto& self, ExprId at, unsigned depth) -> Range {
+    if (cache_[at.index].context == context_) return cache_[at.index].range;
+    Range result = bases_[at.index];
+    if (is_constant(result) || result.width == 0) return result;
+    if (depth > 0 && !operands(nodes_, nodes_[at]).empty()) {
+      const Range here = computed(at, [&](ExprId arg) { return self(self, arg, depth - 1); });
+      result = meet(result, here).value_or(result);
+    }
+    if (refined_[at.index]) result = meet(result, *refined_[at.index]).value_or(result);
+    cache_[at.index] = {context_, result};
+    return result;
+  };
+  return visit(visit, id, kRangeDepth);
+}
+
+// --- Conditions ---------------------------------------------------------------------------------
+
+void Ranges::narrow(ExprId id, const Range& to) {
+  base(id);
+  refined_.resize(nodes_.exprs.size());
+  undo_.push_back({id, refined_[id.index]});
+  refined_[id.index] = to;
+  ++context_;
+}
+
+void Ranges::assume(ExprId root, bool root_holds, StmtId guard) {
+  struct Part {
+    ExprId id;
+    bool holds;
+  };
+  std::vector<Part> parts{{root, root_holds}};
+  for (unsigned count = 0; !parts.empty() && count < 64; ++count) {
+    const auto [id, holds] = parts.back();
+    parts.pop_back();
+    const Expr expr = nodes_[id];
+    const auto is_test = [&](ExprId arg) { return is_truth(base(arg)); };
+    const bool both = expr.op == Operation::And || (expr.op == Operation::BitAnd &&
+                                                    is_test(expr.args[0]) && is_test(expr.args[1]));
+    const bool either =
+        expr.op == Operation::Or || (expr.op == Operation::BitOr && is_truth(base(id)));
+    if ((both && holds) || (either && !holds)) {
+      parts.push_back({expr.args[0], holds});
+      parts.push_back({expr.args[1], holds});
+    } else if (expr.op == Operation::LogicalNot) {
+      parts.push_back({expr.args[0], !holds});
+    } else if (is_comparison(expr.op) && range_width(make_.type(expr.args[0])) != 0) {
+      compare(holds ? expr.op : negated(expr.op), expr.args[0], expr.args[1], guard);
+      // A test that is compared with zero.
+      const std::optional<Bits> right = make_.bits(expr.args[1]);
+      if (right && *right == Bits{} && (expr.op == Operation::Eq || expr.op == Operation::Ne)) {
+        parts.push_back({expr.args[0], holds == (expr.op == Operation::Ne)});
+      }
+    } else if (const Range known = range(id); known.width != 0) {
+      const Range zero = constant(known.width, 0);
+      const Operation test = holds ? Operation::Ne : Operation::Eq;
+      if (const auto narrowed = refine(test, false, known, zero)) narrow(id, *narrowed);
+    }
+  }
+}
+
+void Ranges::compare(Operation comparison, ExprId a, ExprId b, StmtId guard) {
+  const bool is_signed = make_.type(a) == DataType::I32;
+  const Range ra = range(a);
+  const Range rb = range(b);
+  if (const auto narrowed = refine(comparison, is_signed, ra, rb)) narrow(a, *narrowed);
+  if (const auto narrowed = refine(swapped(comparison), is_signed, rb, ra)) narrow(b, *narrowed);
+  if (make_.type(a) != DataType::U32) return;
+  const bool equal = comparison == Operation::Eq;
+  const bool strict = comparison == Operation::Lt || comparison == Operation::Gt;
+  if (equal || comparison == Operation::Lt || comparison == Operation::Le) {
+    known_.push_back({a, b, strict, guard});
+  }
+  if (equal || comparison == Operation::Gt || comparison == Operation::Ge) {
+    known_.push_back({b, a, strict, guard});
+  }
+}
+
+// --- Proofs -------------------------------------------------------------------------------------
+
+std::optional<Ranges::Reason> Ranges::less(ExprId a, std::int64_t offset, ExprId b,
+                                           const DispatchFacts* orders) {
+  orders_ = orders;
+  steps_ = 0;
+  Reason reason;
+  if (!prove(a, offset, b, kMaxDepth, reason)) return {};
+  return reason;
+}
+
+// a + offset < b. Each step replaces a by something that is not less, with another offset.
+bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 34;
+  if (depth == 0 || ++steps_ > kMaxSteps || offset > kFar || offset < -kFar) return false;
+  if (a == b) return offset < 0;
+  const Range ra = range(a);
+  const Range rb = range(b);
+  const auto hi = static_cast<std::int64_t>(ra.hi);
+  if (hi + offset < static_cast<std::int64_t>(rb.lo)) return true;
+  const Expr expr = nodes_[a];
+  const auto go = [&](ExprId to, std::int64_t by) { return prove(to, by, b, depth - 1, reason); };
+  const auto most = [&](ExprId of) { return static_cast<std::int64_t>(range(of).hi); };
+  const auto least = [&](ExprId of) { return static_cast<std::int64_t>(range(of).lo); };
+  constexpr auto kTop = static_cast<std::int64_t>(kMost);
+
+  if (expr.op == Operation::Length && orders_ != nullptr && nodes_[b].op == Operation::Length &&
+      offset < 0) {
+    const BufferId shorter{expr.imm};
+    const BufferId longer{nodes_[b].imm};
+    if (orders_->lengths[shorter.index] <= orders_->lengths[longer.index]) {
+      reason.orders.emplace_back(shorter, longer);
+      return true;
+    }
+  }
+  const ExprId x = expr.args[0];
+  const ExprId y = expr.args[1];
+  const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
+  if (is(Operation::Add)) {
+    // A sum that wraps around is less than one that does not.
+    if (go(x, offset + most(y)) || go(y, offset + most(x))) return true;
+  } else if (is(Operation::Sub)) {
+    // Not below zero: by the ranges, or because y <= x follows from what is known.
+    const bool fits = least(x) >= most(y) || prove(y, -1, x, depth - 1, reason);
+    if (fits && go(x, offset - least(y))) return true;
+  } else if (is(Operation::Min, Operation::BitAnd)) {
+    if (go(x, offset) || go(y, offset)) return true;
+  } else if (is(Operation::Max)) {
+    if (go(x, offset) && go(y, offset)) return true;
+  } else if (is(Operation::Select)) {
+    // Each side is only wanted where the condition says so.
+    const std::size_t facts = known_.size();
+    const std::size_t refined = undo_.size();
+    assume(x, true, {});
+    const bool first = go(y, offset);
+    undo(facts, refined);
+    assume(x, false, {});
+    const bool second = first && go(expr.args[2], offset);
+    undo(facts, refined);
+    if (second) return true;
+  } else if (is(Operation::Shr, Operation::Div, Operation::Mod, Operation::SubSat)) {
+    if (go(x, offset)) return true;
+    if (is(Operation::Mod) && least(y) >= 1 && go(y, offset - 1)) return true;
+  }
+  // What is known to be larger, the latest first.
+  const std::size_t end = known_.size() - std::min(known_.size(), kMaxFacts);
+  for (std::size_t i = known_.size(); i-- > end;) {
+    const Fact fact = known_[i];
+    std::int64_t by = offset - (fact.strict ? 1 : 0);
+    if (fact.a != a) {
+      // a + c < …, where that does not wrap around.
+      const Expr left = nodes_[fact.a];
+      if (left.op != Operation::Add || (left.args[0] != a && left.args[1] != a)) continue;
+      const ExprId c = left.args[left.args[0] == a ? 1 : 0];
+      if (hi + most(c) > kTop) continue;
+      by -= least(c);
+    }
+    Reason trial = reason;
+    bool found = prove(fact.b, by, b, depth - 1, trial);
+    if (!found && fact.strict && nodes_[fact.b].op == Operation::SubSat) {
+      // Something is less than it, so it has not been cut off at zero.
+      const Expr right = nodes_[fact.b];
+      const std::int64_t c = least(right.args[1]);
+      found = prove(right.args[0], by - c, b, depth - 1, trial);
+    }
+    if (!found) continue;
+    reason = trial;
+    if (!reason.guard.exists()) reason.guard = fact.guard;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace vyre

@@ -1,0 +1,132 @@
+// What is known about values at each statement: intervals and bits (range.h), and which value is
+// less than which. Guards, loops, masks and early returns say so; arithmetic that may wrap around
+// says nothing beyond what holds after wrapping.
+//
+// The analysis follows the statements in order. Values are nodes of a graph of its own, in which
+// locals are replaced by what they hold, so that equal values are equal nodes. What a load from
+// memory that others write gives is a new value in every statement: a fact about it holds only
+// there, and for the local that a `let` binds it to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "vyre/ir/program.h"
+#include "vyre/ir/walk.h"
+#include "vyre/passes/range.h"
+#include "vyre/passes/simplify.h"
+
+namespace vyre {
+
+// What the host knows of a dispatch.
+struct DispatchFacts {
+  std::array<std::uint64_t, 3> grid{};               // workgroups on each axis
+  std::vector<std::uint32_t> lengths;                // per buffer
+  std::vector<std::vector<std::uint32_t>> uniforms;  // per buffer: its words, if it is a uniform
+};
+
+class Ranges {
+ public:
+  // With facts, what is found holds only for dispatches of which they are true.
+  explicit Ranges(const Program& program, const DispatchFacts* facts = nullptr);
+  Ranges(const Ranges&) = delete;
+  Ranges& operator=(const Ranges&) = delete;
+
+  // Goes on to a statement; never back.
+  void go_to(StmtId stmt);
+
+  // The value of an expression of the statement, and what is known of it.
+  ExprId value(ExprId expr);
+  Range range(ExprId value);
+  Range base(ExprId value);  // wherever it is
+  DataType type(ExprId value) const { return make_.type(value); }
+
+  // The words of uniforms that were taken from the facts so far, each once.
+  const std::set<std::pair<BufferId, std::uint32_t>>& words() const { return words_; }
+
+  // Whether a + offset < b is certain, as numbers that do not wrap around; both are u32.
+  struct Reason {
+    StmtId guard;  // the branch or loop that says so; none where the ranges do
+    std::vector<std::pair<BufferId, BufferId>>
+        orders;  // lengths a <= b that it takes from the host
+  };
+  std::optional<Reason> less(ExprId a, std::int64_t offset, ExprId b,
+                             const DispatchFacts* orders = nullptr);
+  ExprId length(BufferId buffer) { return make_.make(Operation::Length, 0, buffer.index, {}); }
+
+ private:
+  struct Fact {
+    ExprId a;
+    ExprId b;
+    bool strict;  // a < b, otherwise a <= b
+    StmtId guard;
+  };
+  struct Refined {
+    ExprId value;
+    std::optional<Range> before;
+  };
+  struct Frame : OpenBlock {
+    std::size_t facts = 0;
+    std::size_t refined = 0;
+    bool ended = false;  // a `return` or `break` was its last statement
+  };
+  // An open `if`, with the locals that it assigns.
+  struct Branch {
+    ExprId condition;
+    std::vector<LocalId> locals;
+    std::vector<ExprId> before;
+    std::vector<ExprId> then;  // at the end of the first block
+    bool then_ended = false;
+  };
+  struct Cached {
+    std::uint64_t context = 0;
+    Range range;
+  };
+
+  void end_block(const Frame& closed, Frame& now);
+  void end_branch(Branch& branch, StmtId owner, bool else_ended, Frame& now);
+  void forget_assigned(StmtId first, StmtId end);
+  void leave_statement(StmtId stmt);
+  ExprId unknown(DataType type, const Range& range);
+  template <class Operand>
+  Range computed(ExprId value, Operand operand);
+  std::optional<std::uint64_t> remainder_below(const Expr& difference);
+  void assume(ExprId condition, bool holds, StmtId guard);
+  void compare(Operation comparison, ExprId a, ExprId b, StmtId guard);
+  void narrow(ExprId value, const Range& range);
+  void undo(std::size_t facts, std::size_t refined);
+  bool prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason);
+
+  const Program& program_;
+  const Body& body_;
+  const DispatchFacts* facts_;
+  const DispatchFacts* orders_ = nullptr;
+  Body nodes_;
+  Simplifier make_;
+  std::vector<ExprId> memo_;  // per expression of the program
+  std::vector<bool> varies_;  // per expression: may be another value in the next statement
+  std::vector<ExprId> touched_;
+  std::vector<std::pair<ExprId, std::uint32_t>> visits_;  // room for walks
+  std::vector<ExprId> args_;
+  std::vector<ExprId> locals_;   // per local: its value
+  std::vector<Range> unknowns_;  // per local of the graph
+  std::set<std::pair<BufferId, std::uint32_t>> words_;
+  std::vector<Range> bases_;                   // per value
+  std::vector<std::optional<Range>> refined_;  // per value
+  std::vector<Refined> undo_;
+  std::vector<Cached> cache_;  // per value
+  std::vector<Fact> known_;
+  std::uint64_t context_ = 1;
+  unsigned steps_ = 0;
+  BlockStack<Frame> stack_;
+  std::vector<Branch> branches_;
+  std::vector<std::uint32_t> marked_;  // per local: by which search it was last seen
+  std::uint32_t marks_ = 0;
+  std::uint32_t at_ = 0;  // statements before this one are done
+  bool begun_ = false;
+};
+
+}  // namespace vyre

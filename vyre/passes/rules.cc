@@ -1,0 +1,346 @@
+#include "vyre/passes/rules.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "vyre/base/text.h"
+#include "vyre/ir/eval.h"
+
+namespace vyre {
+namespace {
+
+using namespace type_sets;
+
+constexpr RuleRow kRows[] = {
+#define RULE(types, pattern, result, condition) {false, types, pattern, result, condition},
+#define STRENGTH(types, pattern, result, condition) {true, types, pattern, result, condition},
+#include "vyre/passes/rules.def"
+};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+// Precedence climbing over the operators of ops.def.
+class PatternParser {
+ public:
+  explicit PatternParser(std::string_view text) : rest_(text) {}
+
+  std::optional<Pattern> parse(Role wanted) {
+    const std::uint8_t root = infix(1);
+    skip();
+    if (failed_ || !rest_.empty()) return {};
+    settle(root, wanted);
+    for (const PatternNode& node : pattern_.nodes) {
+      if (node.role.kind == Role::Kind::Open) return {};
+    }
+    return std::move(pattern_);
+  }
+
+ private:
+  void skip() {
+    while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+  }
+  bool take(std::string_view text) {
+    skip();
+    if (!rest_.starts_with(text)) return false;
+    rest_.remove_prefix(text.size());
+    return true;
+  }
+  std::uint8_t fail() {
+    failed_ = true;
+    return add({});
+  }
+  std::uint8_t add(const PatternNode& node) {
+    pattern_.nodes.push_back(node);
+    if (pattern_.nodes.size() > 60) failed_ = true;
+    return static_cast<std::uint8_t>(pattern_.nodes.size() - 1);
+  }
+  Role role(std::uint8_t node) const { return pattern_.nodes[node].role; }
+
+  // Gives a number, and what is made of numbers alone, the role that its place wants.
+  void settle(std::uint8_t node, Role wanted) {
+    PatternNode& at = pattern_.nodes[node];
+    if (at.role.kind != Role::Kind::Open) return;
+    at.role = wanted;
+    if (at.kind != PatternNode::Kind::Apply) return;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(info(at.op).arity); ++i) {
+      settle(at.args[i], wanted);
+    }
+  }
+
+  std::uint8_t apply(Operation op, std::uint8_t a, std::uint8_t b) {
+    const OperationInfo& row = info(op);
+    Role operand = role(a);
+    if (row.arity == 2 && row.signature == Signature::Shift) {
+      settle(b, {Role::Kind::Count, {}});
+    } else if (row.arity == 2) {
+      if (operand.kind == Role::Kind::Open) operand = role(b);
+      settle(a, operand);
+      settle(b, operand);
+    }
+    PatternNode node;
+    node.kind = PatternNode::Kind::Apply;
+    node.op = op;
+    node.args = {a, b, 0};
+    const bool test = row.signature == Signature::Test && operand.kind != Role::Kind::Fixed;
+    node.role = test ? Role{Role::Kind::Test, {}} : operand;
+    if (row.signature == Signature::Test && !test) node.role = {Role::Kind::Fixed, DataType::U32};
+    return add(node);
+  }
+
+  std::uint8_t infix(int least) {
+    std::uint8_t left = prefix();
+    while (!failed_) {
+      skip();
+      const OperationInfo* best = nullptr;  // the longest text: `<<` before `<`
+      for (const OperationInfo& row : all_operations()) {
+        if (row.arity != 2 || row.precedence == 0 || !rest_.starts_with(row.text)) continue;
+        if (best == nullptr || row.text.size() > best->text.size()) best = &row;
+      }
+      if (best == nullptr || best->precedence < least) return left;
+      rest_.remove_prefix(best->text.size());
+      const std::uint8_t right = infix(best->precedence + 1);
+      left = apply(best->op, left, right);
+    }
+    return left;
+  }
+
+  std::uint8_t prefix() {
+    skip();
+    for (const OperationInfo& row : all_operations()) {
+      if (row.arity == 1 && row.precedence == kPrefixPrecedence && take(row.text)) {
+        return apply(row.op, prefix(), 0);
+      }
+    }
+    if (take("(")) {
+      const std::uint8_t inside = infix(1);
+      return take(")") ? inside : fail();
+    }
+    std::size_t size = 0;
+    while (size < rest_.size() && (is_letter(rest_[size]) || is_digit(rest_[size]))) ++size;
+    const std::string_view word = rest_.substr(0, size);
+    if (word.empty()) return fail();
+    rest_.remove_prefix(size);
+    if (is_digit(word[0])) return number(word);
+    return name(word);
+  }
+
+  std::uint8_t number(std::string_view word) {
+    PatternNode node;
+    const bool hexadecimal = word.starts_with("0x");
+    for (char c : word.substr(hexadecimal ? 2 : 0)) {
+      const auto digit = static_cast<std::uint32_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
+      node.number = node.number * (hexadecimal ? 16 : 10) + digit;
+    }
+    return add(node);
+  }
+
+  std::uint8_t name(std::string_view word) {
+    PatternNode node;
+    if (word.size() == 1 && kVariableNames.find(word[0]) != kVariableNames.npos) {
+      node.kind = PatternNode::Kind::Variable;
+      node.variable = static_cast<std::uint8_t>(kVariableNames.find(word[0]));
+      node.role = role_of_variable(node.variable);
+      return add(node);
+    }
+    using Number = PatternNode::Number;
+    for (const auto& [text, special] : {std::pair("ones", Number::Ones),
+                                        {"width", Number::Width},
+                                        {"lowest", Number::Lowest},
+                                        {"highest", Number::Highest}}) {
+      if (word != text) continue;
+      node.special = special;
+      return add(node);
+    }
+    std::array<std::uint8_t, 3> args{};
+    std::size_t count = 0;
+    if (!take("(")) return fail();
+    do {
+      if (count == args.size()) return fail();
+      args[count++] = infix(1);
+    } while (!failed_ && take(","));
+    if (failed_ || !take(")")) return fail();
+    node.kind = PatternNode::Kind::Apply;
+    node.args = args;
+    if (word == "select" && count == 3) {
+      node.op = Operation::Select;
+      node.role = role(args[1]).kind == Role::Kind::Open ? role(args[2]) : role(args[1]);
+      settle(args[0], {Role::Kind::Fixed, DataType::U32});
+      settle(args[1], node.role);
+      settle(args[2], node.role);
+      return add(node);
+    }
+    if (const std::optional<DataType> type = find_type(word); type && count == 1) {
+      node.op = Operation::Cast;
+      node.role = {Role::Kind::Fixed, *type};
+      return add(node);
+    }
+    const OperationInfo* function = find_function(word);
+    if (function == nullptr || static_cast<std::size_t>(function->arity) != count) return fail();
+    return apply(function->op, args[0], args[1]);
+  }
+
+  std::string_view rest_;
+  Pattern pattern_;
+  bool failed_ = false;
+};
+
+// The pattern with the operands of its commutative operations in every order.
+std::vector<Pattern> orders_of(const Pattern& pattern) {
+  std::vector<Pattern> all{pattern};
+  for (std::size_t i = 0; i < pattern.nodes.size(); ++i) {
+    const PatternNode& node = pattern.nodes[i];
+    if (node.kind != PatternNode::Kind::Apply || !is_commutative(node.op)) continue;
+    if (pattern.nodes[node.args[0]] == pattern.nodes[node.args[1]]) continue;
+    const std::size_t count = all.size();
+    for (std::size_t k = 0; k < count; ++k) {
+      Pattern other = all[k];
+      std::swap(other.nodes[i].args[0], other.nodes[i].args[1]);
+      all.push_back(std::move(other));
+    }
+  }
+  return all;
+}
+
+Look look_of(const PatternNode& node) {
+  switch (node.kind) {
+    case PatternNode::Kind::Variable:
+      return is_constant_variable(node.variable) ? kConstant : kAnything;
+    case PatternNode::Kind::Number: return kConstant;
+    case PatternNode::Kind::Apply: return static_cast<Look>(node.op);
+  }
+  return kAnything;
+}
+
+struct Table {
+  std::vector<Rule> rules;
+  std::array<std::vector<const Rule*>, 256 * 256>
+      by_look;  // of the operation and its first operand
+
+  Table() {
+    for (std::size_t i = 0; i < std::size(kRows); ++i) {
+      const std::optional<Rule> rule = read_rule(kRows[i]);
+      assert(rule);
+      if (!rule) continue;
+      for (Pattern& pattern : orders_of(rule->pattern)) {
+        Rule& each = rules.emplace_back(*rule);
+        each.row = static_cast<std::uint32_t>(i);
+        each.pattern = std::move(pattern);
+        const PatternNode& root = each.pattern.root();
+        const auto count = static_cast<std::size_t>(kArity[static_cast<std::size_t>(root.op)]);
+        for (std::size_t k = 0; k < count; ++k) {
+          each.looks[k] = look_of(each.pattern.nodes[root.args[k]]);
+        }
+      }
+    }
+    for (const Rule& rule : rules) {
+      const std::size_t row = static_cast<std::size_t>(rule.pattern.root().op) * 256;
+      const Look first = rule.looks[0];
+      for (std::size_t k = first == kAnything ? 0 : first; k <= (first == kAnything ? 255 : first);
+           ++k) {
+        by_look[row + k].push_back(&rule);
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::span<const RuleRow> all_rules() { return kRows; }
+
+DataType type_of(Role role, DataType t) {
+  switch (role.kind) {
+    case Role::Kind::Value: return t;
+    case Role::Kind::Count: return second_operand(Operation::Shl, t);
+    case Role::Kind::Test: return result_of(Operation::Eq, t);
+    case Role::Kind::Fixed: return role.fixed;
+    case Role::Kind::Open: break;
+  }
+  return DataType::Unknown;
+}
+
+Role role_of_variable(std::uint8_t variable) {
+  const char name = kVariableNames[variable];
+  if (name == 'p' || name == 'q') return {Role::Kind::Fixed, DataType::U32};
+  const bool count = std::string_view("nmkl").find(name) != std::string_view::npos;
+  return {count ? Role::Kind::Count : Role::Kind::Value, {}};
+}
+
+std::optional<Pattern> parse_pattern(std::string_view text, Role wanted) {
+  return PatternParser(text).parse(wanted);
+}
+
+std::optional<Rule> read_rule(const RuleRow& row) {
+  Rule rule;
+  rule.strength = row.strength;
+  rule.types = row.types;
+  std::optional<Pattern> pattern = parse_pattern(row.pattern);
+  if (!pattern || pattern->root().kind != PatternNode::Kind::Apply) return {};
+  std::optional<Pattern> result = parse_pattern(row.result, pattern->root().role);
+  if (!result) return {};
+  if (!row.condition.empty()) {
+    std::optional<Pattern> condition = parse_pattern(row.condition);
+    if (!condition) return {};
+    rule.condition = std::move(*condition);
+  }
+  rule.pattern = std::move(*pattern);
+  rule.result = std::move(*result);
+  return rule;
+}
+
+Bits number_bits(const PatternNode& node, DataType type, DataType t) {
+  const bool wide = !is_vector(type) && min_bytes(type) > 4;
+  const std::size_t words = min_bytes(type) / 4;
+  Bits bits;
+  for (std::size_t i = 0; i < words; ++i) {
+    std::uint32_t& lane = bits.lanes[i];
+    const bool is_signed = type == DataType::I32;
+    switch (node.special) {
+      case PatternNode::Number::Plain: lane = i == 0 || !wide ? node.number : 0; break;
+      case PatternNode::Number::Ones: lane = type == DataType::Bool ? 1 : 0xffffffff; break;
+      case PatternNode::Number::Width:
+        if (i == 0 || !wide) lane = is_vector(t) ? 32 : min_bytes(t) * 8;
+        break;
+      case PatternNode::Number::Lowest: lane = is_signed ? 0x80000000 : 0; break;
+      case PatternNode::Number::Highest: lane = is_signed ? 0x7fffffff : 0xffffffff; break;
+    }
+  }
+  return bits;
+}
+
+Bits evaluate(const Pattern& pattern, DataType t, const PatternValues& values) {
+  std::array<Bits, 64> results;
+  for (std::size_t i = 0; i < pattern.nodes.size(); ++i) {
+    const PatternNode& node = pattern.nodes[i];
+    const DataType type = type_of(node.role, t);
+    if (node.kind == PatternNode::Kind::Variable) {
+      results[i] = values[node.variable];
+    } else if (node.kind == PatternNode::Kind::Number) {
+      results[i] = number_bits(node, type, t);
+    } else if (node.op == Operation::Select) {
+      results[i] = results[node.args[results[node.args[0]] == Bits{} ? 2 : 1]];
+    } else {
+      const DataType operand = type_of(pattern.nodes[node.args[0]].role, t);
+      const Bits& a = results[node.args[0]];
+      results[i] = node.op == Operation::Cast ? eval_cast(operand, type, a)
+                                              : eval(node.op, operand, a, results[node.args[1]]);
+    }
+  }
+  return results[pattern.nodes.size() - 1];
+}
+
+bool holds(const Pattern& condition, DataType t, const PatternValues& values) {
+  if (condition.empty()) return true;
+  const Bits bits = evaluate(condition, t, values);
+  const DataType type = type_of(condition.root().role, t);
+  for (std::size_t i = 0; i < (is_vector(type) ? min_bytes(type) / 4 : 1); ++i) {
+    if (bits.lanes[i] == 0) return false;
+  }
+  return true;
+}
+
+std::span<const Rule* const> rules_for(Operation op, Look first) {
+  static const Table& table = *new Table;  // large, and for as long as the process lives
+  return table.by_look[static_cast<std::size_t>(op) * 256 + first];
+}
+
+}  // namespace vyre

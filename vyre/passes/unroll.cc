@@ -1,0 +1,210 @@
+// Writes loops with few rounds, whose number is known, out. The innermost are counted first, so
+// that a loop around them is judged by what they become.
+#include <algorithm>
+
+#include "vyre/passes/draft.h"
+#include "vyre/passes/passes.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::uint32_t kMaxRounds = 64;
+constexpr std::uint64_t kMaxUnrolled = 16'384;  // expressions of one loop, as written out
+constexpr std::uint64_t kMaxTotal = 50'000;     // of the whole program, beyond what it was
+
+class Unroller {
+ public:
+  explicit Unroller(Draft& draft)
+      : draft_(draft),
+        body_(draft.from().body),
+        rounds_(body_.stmts.size()),
+        memo_(body_.exprs.size()),
+        varies_(body_.exprs.size()) {
+    plan();
+    for (std::uint32_t i = 0; i < body_.locals.size(); ++i) {
+      locals_.push_back(draft_.make().local_types()[i] == DataType::Unknown
+                            ? ExprId{}
+                            : draft_.make().local(LocalId{i}));
+      names_.push_back(LocalId{i});
+    }
+    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
+      varies_[i] = body_.exprs[i].op == Operation::Local;
+      for (ExprId arg : operands(body_, body_.exprs[i])) {
+        varies_[i] = varies_[i] || varies_[arg.index];
+      }
+    }
+  }
+
+  bool finds_any() const { return any_; }
+  void run() {
+    StmtId id{0u};
+    while (!stack_.empty() || id.index < body_.stmts.size()) {
+      id = !stack_.empty() && stack_.back().end == id ? leave() : enter(id);
+    }
+  }
+
+ private:
+  // How often each loop is written out; 0: it stays a loop.
+  void plan() {
+    const std::size_t count = body_.stmts.size();
+    std::vector<std::uint32_t> sizes(body_.exprs.size(), 1);
+    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
+      for (ExprId arg : operands(body_, body_.exprs[i])) {
+        sizes[i] = std::min(kMaxExprs, sizes[i] + sizes[arg.index]);
+      }
+    }
+    std::vector<bool> breaks(count);  // a `break` leaves this loop
+    BlockStack<OpenBlock> stack(body_);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      stack.enter(i);
+      if (std::holds_alternative<Break>(body_.stmts[i])) {
+        for (std::size_t k = stack.frames().size(); k-- > 0;) {
+          if (!stack.frames()[k].is_loop) continue;
+          breaks[stack.frames()[k].owner] = true;
+          break;
+        }
+      }
+      stack.open(i);
+    }
+    // What is inside comes behind.
+    std::vector<std::uint64_t> cost(count);  // of a statement with all in it
+    std::uint64_t total = 0;
+    for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {
+      std::uint64_t inside = 0;
+      for (StmtId id{i + 1}; id < next(body_, StmtId{i}); id = next(body_, id)) {
+        inside += cost[id.index];
+      }
+      cost[i] = 1 + inside;
+      for (ExprId root : roots(body_.stmts[i])) cost[i] += sizes[root.index];
+      const For* loop = std::get_if<For>(&body_.stmts[i]);
+      if (loop == nullptr || breaks[i]) continue;
+      const Expr& from = body_[loop->from];
+      const Expr& to = body_[loop->to];
+      if (from.op != Operation::Literal || to.op != Operation::Literal || from.imm >= to.imm) {
+        continue;
+      }
+      const std::uint32_t times = to.imm - from.imm;
+      if (times > 1 && (times > kMaxRounds || times * inside > kMaxUnrolled ||
+                        total + times * inside > kMaxTotal)) {
+        continue;
+      }
+      rounds_[i] = times;
+      cost[i] = times * inside;
+      if (times > 1) total += cost[i];
+      any_ = true;
+    }
+  }
+
+  struct Frame {
+    StmtId owner;
+    StmtId end;
+    enum class Part : std::uint8_t { Then, Last, Round } part;
+    std::uint32_t round = 0;
+  };
+
+  void begin_round(const Frame& frame) {
+    const For& loop = std::get<For>(body_[frame.owner]);
+    locals_[loop.variable.index] = draft_.make().number(body_[loop.from].imm + frame.round);
+  }
+
+  // Opens the statement if it has blocks, and says where to go on.
+  StmtId enter(StmtId id) {
+    const StmtId inside{id.index + 1};
+    if (draft_.is_dead()) return next(body_, id);
+    if (rounds_[id.index] > 0) {
+      stack_.push_back({id, next(body_, id), Frame::Part::Round});
+      begin_round(stack_.back());
+      ++copies_;
+      return inside;
+    }
+    const Stmt stmt = copy(id);
+    if (const If* branch = std::get_if<If>(&body_[id])) {
+      stack_.push_back({id, branch->else_begin, Frame::Part::Then});
+    } else if (std::holds_alternative<For>(stmt) || std::holds_alternative<Block>(stmt)) {
+      stack_.push_back({id, next(body_, id), Frame::Part::Last});
+    } else {
+      draft_.add(stmt);
+      return inside;
+    }
+    draft_.open(stmt);
+    return inside;
+  }
+
+  // The same at the end of a block.
+  StmtId leave() {
+    Frame& frame = stack_.back();
+    switch (frame.part) {
+      case Frame::Part::Then: {
+        const If& branch = std::get<If>(body_[frame.owner]);
+        draft_.else_begins();
+        frame = {frame.owner, branch.end, Frame::Part::Last};
+        return branch.else_begin;
+      }
+      case Frame::Part::Round:
+        if (++frame.round < rounds_[frame.owner.index]) {
+          begin_round(frame);
+          return StmtId{frame.owner.index + 1};
+        }
+        --copies_;
+        break;
+      case Frame::Part::Last: draft_.close(); break;
+    }
+    const StmtId end = frame.end;
+    stack_.pop_back();
+    return end;
+  }
+
+  Stmt copy(StmtId id) {
+    Stmt stmt = body_[id];
+    for_each_root(stmt, [&](ExprId& root) {
+      if (!root.exists()) return;
+      root =
+          copy_expr(draft_, root, memo_, [&](ExprId at, const Expr& expr, std::span<const ExprId>) {
+            if (varies_[at.index]) touched_.push_back(at);
+            return expr.op == Operation::Local ? locals_[expr.imm] : ExprId{};
+          });
+    });
+    for (ExprId at : touched_) memo_[at.index] = {};
+    touched_.clear();
+    if (LocalId* local = local_of(stmt); local != nullptr && local->exists()) {
+      if (declared(stmt).exists() && copies_ > 0) {
+        const LocalId fresh = draft_.declare(body_[*local].name, draft_.type(*local));
+        names_[local->index] = fresh;
+        locals_[local->index] = draft_.make().local(fresh);
+      }
+      *local = names_[local->index];
+    }
+    return stmt;
+  }
+
+  Draft& draft_;
+  const Body& body_;
+  std::vector<std::uint32_t> rounds_;  // per statement
+  std::vector<ExprId> memo_;
+  std::vector<bool> varies_;    // per expression: mentions a local
+  std::vector<ExprId> locals_;  // per local: what stands for it
+  std::vector<LocalId> names_;
+  std::vector<ExprId> touched_;
+  std::vector<Frame> stack_;
+  std::uint32_t copies_ = 0;  // open rounds
+  bool any_ = false;
+};
+
+}  // namespace
+
+std::optional<Program> unroll(const Program& program) {
+  const Body& body = program.body;
+  const auto is_candidate = [&](const Stmt& stmt) {
+    const For* loop = std::get_if<For>(&stmt);
+    return loop != nullptr && body[loop->from].op == Operation::Literal &&
+           body[loop->to].op == Operation::Literal;
+  };
+  if (std::ranges::none_of(body.stmts, is_candidate)) return std::nullopt;
+  Draft draft(program, kFold);
+  Unroller unroller(draft);
+  if (!unroller.finds_any()) return std::nullopt;
+  unroller.run();
+  return std::move(draft).finish();
+}
+
+}  // namespace vyre

@@ -1,0 +1,414 @@
+#include "vyre/prove/rules.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "vyre/ir/eval.h"
+#include "vyre/prove/smt.h"
+
+namespace vyre {
+namespace {
+
+using PatternSymbols = std::array<Symbol, kPatternVariables>;
+
+// A pattern as a formula; with `lanes` lanes, at most as many as T has.
+Symbol symbol_of(Formula& formula, const Pattern& pattern, DataType t, std::size_t lanes,
+                 const PatternSymbols& variables) {
+  std::vector<Symbol> made;
+  made.reserve(pattern.nodes.size());
+  for (const PatternNode& node : pattern.nodes) {
+    const DataType type = type_of(node.role, t);
+    const auto operand = [&](std::size_t i) -> const Symbol& { return made[node.args[i]]; };
+    if (node.kind == PatternNode::Kind::Variable) {
+      made.push_back(variables[node.variable]);
+    } else if (node.kind == PatternNode::Kind::Number) {
+      made.push_back(formula.constant(type, number_bits(node, type, t)));
+    } else if (node.op == Operation::Select) {
+      made.push_back(formula.select(formula.is_true(operand(0)), operand(1), operand(2)));
+    } else if (node.op == Operation::Cast) {
+      made.push_back(formula.cast(type, operand(0)));
+    } else {
+      const bool unary = info(node.op).arity == 1;
+      made.push_back(formula.apply(node.op, operand(0), operand(unary ? 0 : 1)));
+    }
+    made.back().lanes.resize(std::min(made.back().lanes.size(), lanes));
+  }
+  return made.back();
+}
+
+// Whether a condition holds: in every lane.
+std::string truth_of(Formula& formula, const Symbol& condition) {
+  std::string all = "true";
+  for (std::size_t i = 0; i < condition.lanes.size(); ++i) {
+    Symbol lane{DataType::U32, {condition.lanes[i]}, {}};
+    if (condition.constant) lane.constant = Bits{{condition.constant->lanes[i]}};
+    all = formula.both(all, formula.is_true(lane));
+  }
+  return all;
+}
+
+unsigned width_of(DataType t) { return is_vector(t) ? 32 : min_bytes(t) * 8; }
+
+// Lanes of a vector meet only in these; elsewhere what holds for one lane holds for all, and the
+// question is the same as for a u32.
+bool lanes_meet(const Pattern& pattern) {
+  return std::ranges::any_of(pattern.nodes, [](const PatternNode& node) {
+    return node.kind == PatternNode::Kind::Apply &&
+           (node.op == Operation::Select || node.op == Operation::Cast);
+  });
+}
+
+Bits in_every_lane(DataType type, std::uint32_t word) {
+  Bits bits;
+  for (std::size_t i = 0; i < (is_vector(type) ? min_bytes(type) / 4 : 1); ++i) {
+    bits.lanes[i] = word;
+  }
+  return bits;
+}
+
+// What a condition says of a constant, among other things.
+struct Restriction {
+  enum class Kind : std::uint8_t { LessThanWidth, Power, NegativePower };
+  std::uint8_t variable = 0;
+  Kind kind = Kind::LessThanWidth;
+};
+
+std::vector<Restriction> restrictions(const Pattern& condition) {
+  using Kind = PatternNode::Kind;
+  std::vector<Restriction> all;
+  if (condition.empty()) return all;
+  const auto is = [](const PatternNode& node, Operation op) {
+    return node.kind == Kind::Apply && node.op == op;
+  };
+  std::vector<std::size_t> parts{condition.nodes.size() - 1};
+  while (!parts.empty()) {
+    const PatternNode& part = condition.nodes[parts.back()];
+    parts.pop_back();
+    const PatternNode& left = condition.nodes[part.args[0]];
+    const PatternNode& right = condition.nodes[part.args[1]];
+    if (is(part, Operation::BitAnd)) {
+      parts.insert(parts.end(), {part.args[0], part.args[1]});
+    } else if (is(part, Operation::Lt) && left.kind == Kind::Variable &&
+               left.role.kind == Role::Kind::Count && right.special == PatternNode::Number::Width) {
+      all.push_back({left.variable, Restriction::Kind::LessThanWidth});
+    } else if (is(part, Operation::Eq) && is(left, Operation::Popcount) &&
+               right.kind == Kind::Number && right.number == 1) {
+      const PatternNode& counted = condition.nodes[left.args[0]];
+      const bool negative = is(counted, Operation::Negate);
+      const PatternNode& of = negative ? condition.nodes[counted.args[0]] : counted;
+      if (of.kind != Kind::Variable || of.role.kind != Role::Kind::Value) continue;
+      all.push_back(
+          {of.variable, negative ? Restriction::Kind::NegativePower : Restriction::Kind::Power});
+    }
+  }
+  return all;
+}
+
+// What the solver cannot see through as a variable takes its values one after the other: a constant
+// that is a power of two or its negative, and what a shift count is modulo the width.
+struct Cases {
+  std::uint8_t variable = 0;
+  bool rest_is_open = false;  // only the low bits of a count are known
+  std::vector<Bits> values;
+};
+
+std::vector<Cases> cases_of(const Rule& rule, const std::vector<std::uint8_t>& variables,
+                            DataType t) {
+  std::vector<Cases> all;
+  const DataType count = second_operand(Operation::Shl, t);
+  const auto add = [&](std::uint8_t variable, bool rest_is_open, const auto& value) {
+    Cases cases{variable, rest_is_open, {}};
+    for (std::uint32_t k = 0; k < width_of(t); ++k) {
+      cases.values.push_back(value(in_every_lane(count, k)));
+    }
+    all.push_back(std::move(cases));
+  };
+  const auto same = [](const Bits& k) { return k; };
+  const auto power = [&](const Bits& k) { return eval(Operation::Shl, t, in_every_lane(t, 1), k); };
+  for (const Restriction& restriction : restrictions(rule.condition)) {
+    switch (restriction.kind) {
+      case Restriction::Kind::LessThanWidth: add(restriction.variable, false, same); break;
+      case Restriction::Kind::Power: add(restriction.variable, false, power); break;
+      case Restriction::Kind::NegativePower:
+        add(restriction.variable, false,
+            [&](const Bits& k) { return eval(Operation::Negate, t, power(k)); });
+        break;
+    }
+  }
+  std::vector<std::uint8_t> counts;
+  for (std::uint8_t variable : variables) {
+    if (role_of_variable(variable).kind == Role::Kind::Count) counts.push_back(variable);
+  }
+  const bool shifts = std::ranges::any_of(rule.pattern.nodes, [](const PatternNode& node) {
+    return node.kind == PatternNode::Kind::Apply && info(node.op).signature == Signature::Shift;
+  });
+  if (all.empty() && shifts && counts.size() == 1) add(counts[0], true, same);
+  return all;
+}
+
+// Calls `each` with every choice of cases, until it returns true.
+bool any_of_all(const std::vector<Cases>& cases, const auto& each) {
+  std::size_t choices = 1;
+  for (const Cases& of : cases) choices *= of.values.size();
+  std::vector<Bits> chosen(cases.size());
+  for (std::size_t choice = 0; choice < choices; ++choice) {
+    std::size_t rest = choice;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      chosen[i] = cases[i].values[rest % cases[i].values.size()];
+      rest /= cases[i].values.size();
+    }
+    if (each(chosen)) return true;
+  }
+  return false;
+}
+
+// The count with its low bits replaced.
+Symbol with_low_bits(const Symbol& count, unsigned width, std::uint32_t low) {
+  const std::string bits = std::to_string(std::bit_width(width - 1));
+  Symbol result{count.type, {}, {}};
+  for (const std::string& lane : count.lanes) {
+    result.lanes.push_back("(concat ((_ extract 31 " + bits + ") " + lane + ") (_ bv" +
+                           std::to_string(low) + " " + bits + "))");
+  }
+  return result;
+}
+
+// A row for one type, ready to be asked about.
+struct Statement {
+  const Rule& rule;
+  DataType t;
+  std::vector<std::uint8_t> variables;
+  bool one_lane = false;
+  std::vector<Cases> cases;
+
+  DataType type(std::uint8_t variable) const { return type_of(role_of_variable(variable), t); }
+};
+
+Statement statement_of(const Rule& rule, DataType t) {
+  Statement statement{rule, t, variables_of(rule.pattern), false, {}};
+  const bool meet =
+      lanes_meet(rule.pattern) || lanes_meet(rule.result) || lanes_meet(rule.condition);
+  statement.one_lane = is_vector(t) && !meet;
+  // The same value in every lane is enough only where lanes do not meet.
+  if (!is_vector(t) || !meet) statement.cases = cases_of(rule, statement.variables, t);
+  return statement;
+}
+
+// Asks for values for which the row is wrong; `variables` are those of the question.
+std::string question_of(const Statement& statement, std::vector<FormulaVariable>& variables) {
+  const Rule& rule = statement.rule;
+  const DataType t = statement.t;
+  const std::size_t lanes = statement.one_lane ? 1 : 4;
+  Formula formula;
+  PatternSymbols open;
+  for (std::uint8_t name : statement.variables) {
+    const DataType type = statement.one_lane ? DataType::U32 : statement.type(name);
+    variables.push_back({std::string(1, kVariableNames[name]), type});
+    open[name] = formula.variable(type, variables.back().name);
+    open[name].type = statement.type(name);
+  }
+  // Where the condition is only about what is known in each case, there is no need to ask.
+  const bool decided = std::ranges::all_of(variables_of(rule.condition), [&](std::uint8_t name) {
+    return std::ranges::any_of(
+        statement.cases, [&](const Cases& of) { return of.variable == name && !of.rest_is_open; });
+  });
+  std::string wrong = "false";
+  PatternSymbols symbols = open;
+  any_of_all(statement.cases, [&](const std::vector<Bits>& chosen) {
+    PatternValues values;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      values[statement.cases[i].variable] = chosen[i];
+    }
+    if (decided && !holds(rule.condition, t, values)) return false;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const Cases& of = statement.cases[i];
+      const Symbol& symbol = open[of.variable];
+      symbols[of.variable] = of.rest_is_open
+                                 ? with_low_bits(symbol, width_of(t), chosen[i].lanes[0])
+                                 : formula.constant(symbol.type, chosen[i]);
+    }
+    const auto made = [&](const Pattern& pattern) {
+      return symbol_of(formula, pattern, t, lanes, symbols);
+    };
+    const std::string given = decided ? "true" : truth_of(formula, made(rule.condition));
+    const Symbol before = made(rule.pattern);
+    const Symbol after = made(rule.result);
+    const std::string differ = formula.negated(formula.equal(before, after));
+    wrong = formula.either(wrong, formula.both(given, differ));
+    return false;
+  });
+  return formula.question(wrong);
+}
+
+// Completes what the solver found: the case in which the row is wrong, by eval() this time.
+bool complete(const Statement& statement, Proof& proof) {
+  const DataType t = statement.t;
+  PatternValues found;
+  for (std::size_t i = 0; i < proof.values.size(); ++i) {
+    TypedBits& value = proof.values[i];
+    value.type = statement.type(statement.variables[i]);
+    if (statement.one_lane) value.bits = in_every_lane(value.type, value.bits.lanes[0]);
+    found[statement.variables[i]] = value.bits;
+  }
+  return any_of_all(statement.cases, [&](const std::vector<Bits>& chosen) {
+    PatternValues values = found;
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      const Cases& of = statement.cases[i];
+      Bits& bits = values[of.variable];
+      const std::uint32_t high = bits.lanes[0] & ~(width_of(t) - 1);
+      bits = of.rest_is_open ? in_every_lane(statement.type(of.variable), high | chosen[i].lanes[0])
+                             : chosen[i];
+    }
+    if (!holds(statement.rule.condition, t, values)) return false;
+    const DataType type = type_of(statement.rule.pattern.root().role, t);
+    proof.sides = {{type, evaluate(statement.rule.pattern, t, values)},
+                   {type, evaluate(statement.rule.result, t, values)}};
+    for (std::size_t i = 0; i < proof.values.size(); ++i) {
+      proof.values[i].bits = values[statement.variables[i]];
+    }
+    return proof.sides[0] != proof.sides[1];
+  });
+}
+
+// --- On bytes -----------------------------------------------------------------------------------
+
+// An operation on bytes as a term; empty for one that no row needs there.
+std::string byte_term(Operation op, bool is_signed, const std::string& a, const std::string& b) {
+  const auto call = [&](std::string_view function, const std::string& second) {
+    return "(" + std::string(function) + " " + a + " " + second + ")";
+  };
+  const auto test = [&](std::string_view function) {
+    return "(ite " + call(function, b) + " #x01 #x00)";
+  };
+  const auto quotient = [&](std::string_view function) {
+    return "(ite (= " + b + " #x00) #x00 " + call(function, b) + ")";
+  };
+  const auto shift = [&](std::string_view function) {
+    return call(function, "(bvand " + b + " #x07)");
+  };
+  switch (op) {
+    case Operation::Eq: return test("=");
+    case Operation::Ne: return test("distinct");
+    case Operation::Le: return test(is_signed ? "bvsle" : "bvule");
+    case Operation::BitAnd: return call("bvand", b);
+    case Operation::Shl: return shift("bvshl");
+    case Operation::Shr: return shift(is_signed ? "bvashr" : "bvlshr");
+    case Operation::Add: return call("bvadd", b);
+    case Operation::Sub: return call("bvsub", b);
+    case Operation::Mul: return call("bvmul", b);
+    case Operation::Div: return quotient(is_signed ? "bvsdiv" : "bvudiv");
+    case Operation::Mod: return quotient(is_signed ? "bvsrem" : "bvurem");
+    case Operation::MulHigh:
+      return "((_ extract 15 8) (bvmul (concat #x00 " + a + ") (concat #x00 " + b + ")))";
+
+    case Operation::Negate:
+    case Operation::BitNot:
+    case Operation::LogicalNot:
+    case Operation::Popcount:
+    case Operation::Clz:
+    case Operation::Ctz:
+    case Operation::ReverseBits:
+    case Operation::Or:
+    case Operation::And:
+    case Operation::Lt:
+    case Operation::Gt:
+    case Operation::Ge:
+    case Operation::BitOr:
+    case Operation::BitXor:
+    case Operation::Min:
+    case Operation::Max:
+    case Operation::AbsDiff:
+    case Operation::AddSat:
+    case Operation::SubSat:
+    case Operation::RotateLeft:
+    case Operation::RotateRight:
+#define FORM(name, tag, arity, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;
+  }
+  return {};
+}
+
+// A pattern on bytes as a term. Where there is none, `reason` says why.
+std::string byte_term(const Pattern& pattern, bool is_signed, std::string& reason) {
+  std::vector<std::string> made;
+  for (const PatternNode& node : pattern.nodes) {
+    std::string term;
+    if (node.kind == PatternNode::Kind::Variable) {
+      term = kVariableNames[node.variable];
+    } else if (node.kind == PatternNode::Kind::Apply) {
+      term = byte_term(node.op, is_signed, made[node.args[0]], made[node.args[1]]);
+      if (term.empty()) reason = std::string(info(node.op).name) + " is not written for bytes";
+    } else if (node.special == PatternNode::Number::Plain && node.number < 128) {
+      term = "(_ bv" + std::to_string(node.number) + " 8)";
+    } else {
+      reason = "a number is not the same as a byte";
+    }
+    made.push_back(std::move(term));
+  }
+  return made.back();
+}
+
+// Asks for bytes for which the row is wrong.
+std::string byte_question(const Rule& rule, bool is_signed, std::string& reason) {
+  std::string question = "(set-logic QF_BV)\n";
+  for (std::uint8_t name : variables_of(rule.pattern)) {
+    question += std::string("(declare-const ") + kVariableNames[name] + " (_ BitVec 8))\n";
+  }
+  if (!rule.condition.empty()) {
+    question += "(assert (distinct " + byte_term(rule.condition, is_signed, reason) + " #x00))\n";
+  }
+  return question + "(assert (distinct " + byte_term(rule.pattern, is_signed, reason) + " " +
+         byte_term(rule.result, is_signed, reason) + "))\n";
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> variables_of(const Pattern& pattern) {
+  std::vector<std::uint8_t> all;
+  for (const PatternNode& node : pattern.nodes) {
+    if (node.kind == PatternNode::Kind::Variable) all.push_back(node.variable);
+  }
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+Result<Proof> prove_rule(const RuleRow& row, DataType t, const ProveOptions& options) {
+  const std::optional<Rule> rule = read_rule(row);
+  if (!rule) {
+    Proof proof;
+    proof.reason = "the row cannot be read";
+    return proof;
+  }
+  const Statement statement = statement_of(*rule, t);
+  std::vector<FormulaVariable> variables;
+  const std::string question = question_of(statement, variables);
+  Result<Proof> proof = prove_none(question, variables, options);
+  if (proof.ok() && proof->verdict == Proof::Verdict::Refuted && !complete(statement, *proof)) {
+    proof->verdict = Proof::Verdict::Unknown;
+    proof->reason = "the solver and eval() disagree";
+  }
+  return proof;
+}
+
+Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed, unsigned seconds) {
+  Proof proof;
+  const std::optional<Rule> rule = read_rule(row);
+  if (!rule) {
+    proof.reason = "the row cannot be read";
+    return proof;
+  }
+  const std::string question = byte_question(*rule, is_signed, proof.reason);
+  if (!proof.reason.empty()) return proof;
+  const Result<Solved> solved = solve(question, seconds);
+  if (!solved.ok()) return solved.diagnostics();
+  switch (*solved) {
+    case Solved::Yes: proof.verdict = Proof::Verdict::Refuted; break;
+    case Solved::No: proof.verdict = Proof::Verdict::Proved; break;
+    case Solved::Unknown: proof.reason = "the solver does not know"; break;
+  }
+  return proof;
+}
+
+}  // namespace vyre
