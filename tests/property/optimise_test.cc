@@ -235,8 +235,19 @@ TEST(Optimise, TemplatesGiveTheSameBytes) {
   }
 }
 
-// --- Limits
-// ---------------------------------------------------------------------------------------
+// Each invocation writes beside its own element, between barriers: what it stored before is not
+// what it finds.
+TEST(Optimise, BarriersEndWhatIsRemembered) {
+  const Result<Module> module = parse(
+      "program p workgroup(2) {\nread_write out: u32[2]\nworkgroup cells: u32[3]\n"
+      "let lane = local_id.x\ncells[lane] = 5\nbarrier\ncells[lane + 1] = lane\nbarrier\n"
+      "out[lane] = cells[lane]\n}\n");
+  ASSERT_TRUE(module.ok());
+  const Case c{*module, {1, 1, 1}, {std::vector<std::byte>(8), {}}};
+  EXPECT_EQ(wrong_with(c), "");
+}
+
+// --- Limits -------------------------------------------------------------------------------------
 
 TEST(Optimise, KeepsToTheLimitsOfPrograms) {
   const std::string head = "program p workgroup(1) {\nread a: u32[]\nread_write out: u32[]\n";
