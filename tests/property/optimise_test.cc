@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/support/command.h"
@@ -17,6 +18,7 @@
 #include "vyre/library/library.h"
 #include "vyre/passes/pass.h"
 #include "vyre/vyre.h"
+#include "vyre/wire/wire.h"
 
 namespace vyre {
 namespace {
@@ -348,6 +350,37 @@ TEST(Optimise, TwiceChangesHardlyAnyGeneratedProgram) {
               100.0 * static_cast<double>(same) / static_cast<double>(count),
               static_cast<unsigned long long>(count));
   EXPECT_GE(same * 100, count * 97);
+}
+
+// The same program whichever compiler has built this: all of them compare with one list.
+TEST(Optimise, GivesTheSameProgramFromEveryCompiler) {
+  std::string list;
+  for (const auto& [name, module] : examples()) {
+    Registry registry;
+    ASSERT_TRUE(registry.add(module).ok());
+    for (const Item& item : module.items) {
+      const Program* program = std::get_if<Program>(&item);
+      if (program == nullptr) continue;
+      const Result<Program> result = optimised(*program, registry);
+      if (result.ok()) list += name + " " + program->name + " " + digest(*result) + "\n";
+    }
+  }
+  Module generated;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Case c = generate_case(seed);
+    Registry registry;
+    ASSERT_TRUE(registry.add(c.module).ok());
+    const Result<Program> result = optimised(c.program(), registry);
+    ASSERT_TRUE(result.ok());
+    generated.items.emplace_back(*result);
+  }
+  list += "300 generated programs " + digest(generated) + "\n";
+  const std::string path = source_root() + "/tests/golden/optimised.txt";
+  if (updating()) {
+    std::ofstream(path) << list;
+    return;
+  }
+  EXPECT_EQ(list, read_file(path)) << "./dev test --update rewrites the list: read the diff";
 }
 
 }  // namespace

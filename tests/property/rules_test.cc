@@ -492,7 +492,7 @@ class Bytes8 {
   explicit Bytes8(bool is_signed) : is_signed_(is_signed) {}
 
   std::uint8_t evaluate(const Pattern& pattern, const std::array<std::uint8_t, 3>& xcd) {
-    std::array<std::uint8_t, 64> results;
+    std::array<std::uint8_t, kPatternNodes> results;
     for (std::size_t i = 0; i < pattern.nodes.size(); ++i) {
       const PatternNode& node = pattern.nodes[i];
       if (node.kind == Kind::Variable) {
@@ -721,8 +721,11 @@ class Instance {
   // The row of the first rule for an operation with these operands.
   std::optional<std::uint32_t> first_row(const PatternNode& root, std::span<const ExprId> args,
                                          bool strength) const {
-    const Look look = simplifier_.bits(args[0]) ? kConstant : static_cast<Look>(body_[args[0]].op);
-    for (const Rule* each : rules_for(root.op, look)) {
+    const auto look = [&](std::size_t i) {
+      if (i >= args.size()) return kAnything;
+      return simplifier_.bits(args[i]) ? kConstant : static_cast<Look>(body_[args[i]].op);
+    };
+    for (const Rule* each : rules_for(root.op, look(0), look(1))) {
       const Rule& rule = *each;
       if (rule.strength && !strength) continue;
       const PatternNode& other = rule.pattern.root();

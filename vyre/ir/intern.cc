@@ -1,6 +1,8 @@
 #include "vyre/ir/intern.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "vyre/base/hash.h"
 #include "vyre/ir/walk.h"
@@ -8,82 +10,130 @@
 namespace vyre {
 namespace {
 
-// Finds an entry in an open-addressing table, or makes it the next one: `entries` is how many there
-// are; `equals(i)` compares entry i with the one sought. A slot is the index + 1 below half of the
-// hash, so that most others are passed over without a look at them. At most three quarters are
-// taken.
-template <class Equals>
-std::uint32_t find_or_add(std::vector<std::uint64_t>& slots, std::size_t entries,
-                          std::uint64_t hash, Equals equals) {
-  const std::uint64_t tag = hash >> 32 << 32;
+// Where an entry belongs in a table: `near` says which row is looked at first. What is made at
+// about the same time should have it close together, so that a large table is not fetched again and
+// again for each entry; `hash` says the rest.
+struct Spot {
+  std::uint64_t hash = 0;
+  std::uint32_t near = 0;
+};
+
+constexpr std::size_t kRow = 8;  // slots: a cache line
+
+// Calls visit(slot) for one slot after the other until it returns true. The row is left when it is
+// full; from there on the hash alone says where to look.
+template <class Visit>
+void probe(std::vector<std::uint64_t>& slots, Spot spot, Visit visit) {
+  const std::size_t mask = slots.size() / kRow - 1;
+  std::size_t row = spot.near / 4 & mask;
+  for (bool first = true;; first = false) {
+    std::uint64_t* const begin = slots.data() + row * kRow;
+    for (std::size_t k = 0; k < kRow; ++k) {
+      if (visit(begin[(spot.hash + k) % kRow])) return;
+    }
+    row = (first ? spot.hash >> 8 : row + (spot.hash >> 40 | 1)) & mask;
+  }
+}
+
+// Finds an entry in a table, or makes it the next one: `entries` is how many there are; `equals(i)`
+// compares entry i with the one sought, `spot_of(i)` says where it is. A slot is the index + 1
+// below half of the hash, so that most others are passed over without a look at them. At most three
+// quarters are taken.
+template <class SpotOf, class Equals>
+std::uint32_t find_or_add(std::vector<std::uint64_t>& slots, std::size_t entries, Spot spot,
+                          SpotOf spot_of, Equals equals, std::size_t expected = 0) {
+  const auto filled = [](std::uint64_t hash, std::size_t i) { return hash >> 32 << 32 | (i + 1); };
   if (slots.size() * 3 <= entries * 4) {
-    std::vector<std::uint64_t> before(std::max<std::size_t>(16, slots.size() * 2));
-    before.swap(slots);
-    const std::size_t mask = slots.size() - 1;
-    for (std::uint64_t slot : before) {
-      if (slot == 0) continue;
-      std::size_t at = slot >> 32 & mask;
-      while (slots[at] != 0) at = (at + 1) & mask;
-      slots[at] = slot;
+    std::size_t size = 2 * kRow;
+    while (size * 3 <= std::max(entries, expected) * 4) size *= 2;
+    slots.assign(size, 0);
+    for (std::size_t i = 0; i < entries; ++i) {
+      const Spot of = spot_of(i);
+      probe(slots, of, [&](std::uint64_t& slot) {
+        if (slot != 0) return false;
+        slot = filled(of.hash, i);
+        return true;
+      });
     }
   }
-  const std::size_t mask = slots.size() - 1;
-  for (std::size_t at = tag >> 32 & mask;; at = (at + 1) & mask) {
-    const std::uint64_t slot = slots[at];
+  auto index = static_cast<std::uint32_t>(entries);
+  probe(slots, spot, [&](std::uint64_t& slot) {
     if (slot == 0) {
-      slots[at] = tag | (entries + 1);
-      return static_cast<std::uint32_t>(entries);
+      slot = filled(spot.hash, entries);
+      return true;
     }
-    const auto index = static_cast<std::uint32_t>(slot) - 1;
-    if (slot >> 32 == tag >> 32 && equals(index)) return index;
-  }
+    const auto other = static_cast<std::uint32_t>(slot) - 1;
+    if (slot >> 32 != spot.hash >> 32 || !equals(other)) return false;
+    index = other;
+    return true;
+  });
+  return index;
 }
 
-std::uint64_t hash_expr(const Body& body, const Expr& expr) {
+inline Spot spot_of_expr(const Body& body, const Expr& expr, std::uint64_t seed) {
   std::uint64_t hash =
-      mix(hash_seed() + (static_cast<std::uint64_t>(expr.op) << 8 | expr.detail), expr.imm);
-  for (ExprId arg : operands(body, expr)) hash = mix(hash, arg.index);
-  return hash;
+      mix(seed ^ (static_cast<std::uint64_t>(expr.op) << 8 | expr.detail), expr.imm);
+  if (has_operand_list(expr.op)) {
+    std::uint32_t near = 0;
+    for (ExprId arg : operands(body, expr)) {
+      hash = mix(hash, arg.index);
+      near = std::max(near, arg.index);
+    }
+    return {mix(hash, 0), near};
+  }
+  // Those that are not there are 0.
+  const auto [a, b, c] = expr.args;
+  hash = mix(hash, a.index | static_cast<std::uint64_t>(b.index) << 32);
+  hash = mix(hash, c.index);
+  const std::uint32_t near = std::max({a.index, b.index, c.index});
+  return {hash, near != 0 ? near : expr.imm * 4 + static_cast<std::uint32_t>(expr.op) * 0x9e3779b1};
 }
 
-std::uint64_t hash_bits(const Bits& bits) {
+Spot spot_of_bits(const Bits& bits) {
   std::uint64_t hash = hash_seed();
   for (std::uint32_t lane : bits.lanes) hash = mix(hash, lane);
-  return hash;
+  return {hash, static_cast<std::uint32_t>(hash)};
+}
+
+Spot spot_of_text(std::string_view text) {
+  const std::uint64_t hash = hash_text(text);
+  return {hash, static_cast<std::uint32_t>(hash)};
 }
 
 }  // namespace
 
-Interner::Interner(Body& body, std::size_t expected) : body_(body) {
-  if (expected == 0) return;
-  std::size_t slots = 16;
-  while (slots * 3 <= expected * 4) slots *= 2;
-  slots_.assign(slots, 0);
-  body.exprs.reserve(expected);
-}
+Interner::Interner(Body& body, std::size_t expected)
+    : body_(body), expected_(expected), seed_(hash_seed()) {}
 
 ExprId Interner::make(Operation op, std::uint8_t detail, std::uint32_t imm,
                       std::span<const ExprId> args) {
+  if (slots_.empty()) body_.exprs.reserve(expected_);
   // An operand list is appended first and taken back when the expression exists already.
   Expr expr{op, detail, 0, imm, {ExprId{0u}, ExprId{0u}, ExprId{0u}}};
+  const bool listed = has_operand_list(op);
   const std::size_t list = body_.operands.size();
-  if (has_operand_list(op)) {
+  if (listed) {
     body_.operands.insert(body_.operands.end(), args.begin(), args.end());
     expr.args[0] = ExprId{list};
     expr.args[1] = ExprId{args.size()};
   } else {
-    std::copy(args.begin(), args.end(), expr.args.begin());
+    for (std::size_t i = 0; i < args.size(); ++i) expr.args[i] = args[i];
   }
+  static_assert(std::has_unique_object_representations_v<Expr>);
   const std::size_t count = body_.exprs.size();
-  const std::uint32_t index =
-      find_or_add(slots_, count, hash_expr(body_, expr), [&](std::uint32_t i) {
+  const std::uint32_t index = find_or_add(
+      slots_, count, spot_of_expr(body_, expr, seed_),
+      [&](std::size_t i) { return spot_of_expr(body_, body_.exprs[i], seed_); },
+      [&](std::uint32_t i) {
         const Expr& other = body_.exprs[i];
+        if (!listed) return std::memcmp(&other, &expr, sizeof(Expr)) == 0;
         return other.op == op && other.detail == detail && other.imm == imm &&
                std::ranges::equal(operands(body_, other), args);
-      });
+      },
+      expected_);
   if (index == count) {
     body_.exprs.push_back(expr);
-  } else {
+  } else if (listed) {
     body_.operands.resize(list);
   }
   return ExprId{index};
@@ -96,16 +146,20 @@ ExprId Interner::literal(DataType type, const Bits& bits) {
 
 std::uint32_t Interner::constant(const Bits& bits) {
   std::vector<Bits>& table = body_.constants;
-  const std::uint32_t index = find_or_add(constant_slots_, table.size(), hash_bits(bits),
-                                          [&](std::uint32_t i) { return table[i] == bits; });
+  const std::uint32_t index = find_or_add(
+      constant_slots_, table.size(), spot_of_bits(bits),
+      [&](std::size_t i) { return spot_of_bits(table[i]); },
+      [&](std::uint32_t i) { return table[i] == bits; });
   if (index == table.size()) table.push_back(bits);
   return index;
 }
 
 std::uint32_t Interner::callee(std::string_view id) {
   std::vector<std::string>& table = body_.callees;
-  const std::uint32_t index = find_or_add(callee_slots_, table.size(), hash_text(id),
-                                          [&](std::uint32_t i) { return table[i] == id; });
+  const std::uint32_t index = find_or_add(
+      callee_slots_, table.size(), spot_of_text(id),
+      [&](std::size_t i) { return spot_of_text(table[i]); },
+      [&](std::uint32_t i) { return table[i] == id; });
   if (index == table.size()) table.emplace_back(id);
   return index;
 }
@@ -176,15 +230,17 @@ Body canonical(const Body& body, std::uint32_t parameters) {
   return result;
 }
 
-Body renumbered(Body&& body) {
+Body renumbered(Body&& body, std::uint32_t parameters) {
   Body result;
   result.exprs.reserve(body.exprs.size());
   std::vector<LocalId> locals(body.locals.size());
-  for (const Stmt& stmt : body.stmts) {
-    const LocalId local = declared(stmt);
-    if (!local.exists()) continue;
+  const auto declare = [&](LocalId local) {
     locals[local.index] = LocalId{result.locals.size()};
     result.locals.push_back(std::move(body.locals[local.index]));
+  };
+  for (std::uint32_t i = 0; i < parameters; ++i) declare(LocalId{i});
+  for (const Stmt& stmt : body.stmts) {
+    if (const LocalId local = declared(stmt); local.exists()) declare(local);
   }
   std::vector<ExprId> copies(body.exprs.size());
   std::vector<std::uint32_t> constants(body.constants.size(), ExprId::kNone);

@@ -12,7 +12,8 @@ namespace vyre {
 
 class Interner {
  public:
-  // `expected` is about how many expressions there will be.
+  // The body may have expressions already, no two of them equal. `expected` is about how many there
+  // will be.
   explicit Interner(Body& body, std::size_t expected = 0);
 
   ExprId literal(DataType type, const Bits& bits);
@@ -31,6 +32,8 @@ class Interner {
   std::uint32_t callee(std::string_view id);
 
   Body& body_;
+  const std::size_t expected_;
+  const std::uint64_t seed_;
   // Open addressing: half of a hash above the index of an entry + 1, or 0.
   std::vector<std::uint64_t> slots_;
   std::vector<std::uint64_t> constant_slots_;
@@ -40,6 +43,6 @@ class Interner {
 // The body in canonical numbering, without what no statement reaches.
 Body canonical(const Body& body, std::uint32_t parameters = 0);
 // The same of a body without calls that an Interner has made: no two expressions are equal.
-Body renumbered(Body&& body);
+Body renumbered(Body&& body, std::uint32_t parameters = 0);
 
 }  // namespace vyre

@@ -1,6 +1,8 @@
 // Turns a branch that only gives locals cheap values into selections: both sides are computed, and
 // no invocation has to wait for another. A branch with nothing in its first block gets the second
 // one instead.
+#include <algorithm>
+
 #include "vyre/passes/draft.h"
 #include "vyre/passes/passes.h"
 
@@ -205,6 +207,9 @@ class Conversion {
 }  // namespace
 
 std::optional<Program> branches(const Program& program) {
+  const bool any = std::ranges::any_of(
+      program.body.stmts, [](const Stmt& stmt) { return std::holds_alternative<If>(stmt); });
+  if (!any) return std::nullopt;
   Draft draft(program, kFold | kAlgebra);
   Conversion pass(draft);
   if (!pass.finds_any()) return std::nullopt;

@@ -111,10 +111,20 @@ class Decision {
   const DispatchFacts* facts_;
 };
 
-// Whether anything is decided.
-bool finds_any(const Program& program, const DispatchFacts* facts) {
+// What is decided about an expression in a statement; without one, and behind those with one, that
+// a loop never runs.
+struct Decided {
+  StmtId stmt;
+  ExprId expr;
+  Outcome outcome;
+  DataType type = DataType::Unknown;
+};
+
+// In the order of the statements.
+std::vector<Decided> decisions(const Program& program, const DispatchFacts* facts) {
   const Body& body = program.body;
   Decision decision(program, facts);
+  std::vector<Decided> all;
   std::vector<std::uint32_t> seen(body.exprs.size(), 0xffffffff);
   std::vector<ExprId> stack;
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
@@ -124,50 +134,48 @@ bool finds_any(const Program& program, const DispatchFacts* facts) {
       const ExprId at = stack.back();
       stack.pop_back();
       if (std::exchange(seen[at.index], i) == i) continue;
-      if (decision.decide(at).kind != Outcome::Kind::Same) return true;
+      const Outcome outcome = decision.decide(at);
+      if (outcome.kind != Outcome::Kind::Same) {
+        all.push_back({StmtId{i}, at, outcome, decision.type(at)});
+      }
       for (ExprId arg : operands(body, body[at])) stack.push_back(arg);
     }
     const For* loop = std::get_if<For>(&body.stmts[i]);
-    if (loop != nullptr && decision.never_runs(*loop)) return true;
+    if (loop != nullptr && decision.never_runs(*loop)) all.push_back({StmtId{i}, {}, {}});
   }
-  return false;
+  return all;
 }
 
 class Rewriting {
  public:
-  Rewriting(Draft& draft, const DispatchFacts* facts)
+  Rewriting(Draft& draft, std::span<const Decided> decided)
       : draft_(draft),
-        body_(draft.from().body),
-        decision_(draft.from(), facts),
-        memo_(body_.exprs.size()),
-        depends_(body_.exprs.size()) {
-    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
-      const Expr& expr = body_.exprs[i];
-      depends_[i] = depends(expr.op) || expr.op == Operation::Local;
-      for (ExprId arg : operands(body_, expr)) depends_[i] = depends_[i] || depends_[arg.index];
-    }
-  }
+        rest_(decided),
+        memo_(draft.from().body.exprs.size()),
+        here_(memo_.size()),
+        decided_(memo_.size(), nullptr) {}
 
   Keep statement(StmtId id, const Stmt& source) {
-    decision_.go_to(id);
+    // Those about statements that are left out are passed over.
+    while (!rest_.empty() && rest_.front().stmt < id) rest_ = rest_.subspan(1);
+    std::size_t count = 0;
+    while (count < rest_.size() && rest_[count].stmt == id) ++count;
+    const std::span<const Decided> own = rest_.first(count);
+    if (!own.empty() && !own.back().expr.exists()) return Keep::Nothing;
+    for (const Decided& each : own) decided_[each.expr.index] = &each;
     Stmt stmt = source;
     for_each_root(stmt, [&](ExprId& root) {
-      if (!root.exists()) return;
-      root =
-          copy_expr(draft_, root, memo_, [&](ExprId at, const Expr&, std::span<const ExprId> args) {
-            if (depends_[at.index]) touched_.push_back(at);
-            return simpler(at, args);
-          });
+      if (root.exists()) root = own.empty() ? plain(root) : simplified(root);
     });
-    // Elsewhere something else may be known.
-    for (ExprId at : touched_) memo_[at.index] = {};
+    for (ExprId at : touched_) {
+      here_[at.index] = {};
+      decided_[at.index] = nullptr;
+    }
     touched_.clear();
     if (const If* branch = std::get_if<If>(&stmt)) {
       if (const std::optional<Bits> condition = draft_.make().bits(branch->condition)) {
         return *condition == Bits{} ? Keep::Second : Keep::First;
       }
-    } else if (const For* loop = std::get_if<For>(&source)) {
-      if (decision_.never_runs(*loop)) return Keep::Nothing;
     }
     draft_.put(stmt);
     return Keep::All;
@@ -176,12 +184,26 @@ class Rewriting {
   void closes(StmtId) {}
 
  private:
-  ExprId simpler(ExprId at, std::span<const ExprId> args) {
-    const Outcome outcome = decision_.decide(at);
+  ExprId plain(ExprId root) {
+    return copy_expr(draft_, root, memo_,
+                     [](ExprId, const Expr&, std::span<const ExprId>) { return ExprId{}; });
+  }
+  // Elsewhere something else may be known.
+  ExprId simplified(ExprId root) {
+    return copy_expr(draft_, root, here_,
+                     [&](ExprId at, const Expr&, std::span<const ExprId> args) {
+                       touched_.push_back(at);
+                       const Decided* decided = decided_[at.index];
+                       return decided != nullptr ? simpler(*decided, args) : ExprId{};
+                     });
+  }
+
+  ExprId simpler(const Decided& decided, std::span<const ExprId> args) {
+    const Outcome& outcome = decided.outcome;
     Simplifier& make = draft_.make();
     const auto constant = [&] {
-      return make.constant(decision_.type(at), {{static_cast<std::uint32_t>(outcome.bits),
-                                                 static_cast<std::uint32_t>(outcome.bits >> 32)}});
+      return make.constant(decided.type, {{static_cast<std::uint32_t>(outcome.bits),
+                                           static_cast<std::uint32_t>(outcome.bits >> 32)}});
     };
     switch (outcome.kind) {
       case Outcome::Kind::Same: return {};
@@ -196,16 +218,16 @@ class Rewriting {
   }
 
   Draft& draft_;
-  const Body& body_;
-  Decision decision_;
-  std::vector<ExprId> memo_;
+  std::span<const Decided> rest_;        // of this statement and later ones
+  std::vector<ExprId> memo_;             // per expression: what it is where nothing is decided
+  std::vector<ExprId> here_;             // and in this statement
+  std::vector<const Decided*> decided_;  // what is decided in this statement
   std::vector<ExprId> touched_;
-  std::vector<bool> depends_;  // per expression: what it becomes depends on where it stands
 };
 
-Program rewritten(const Program& program, const DispatchFacts* facts) {
+Program rewritten(const Program& program, std::span<const Decided> decided) {
   Draft draft(program, kFold);
-  Rewriting pass(draft, facts);
+  Rewriting pass(draft, decided);
   rewrite(draft, pass);
   return std::move(draft).finish();
 }
@@ -213,11 +235,12 @@ Program rewritten(const Program& program, const DispatchFacts* facts) {
 }  // namespace
 
 std::optional<Program> decide(const Program& program) {
-  if (!finds_any(program, nullptr)) return std::nullopt;
-  return rewritten(program, nullptr);
+  const std::vector<Decided> decided = decisions(program, nullptr);
+  if (decided.empty()) return std::nullopt;
+  return rewritten(program, decided);
 }
 Program decide_for(const Program& program, const DispatchFacts& facts) {
-  return rewritten(program, &facts);
+  return rewritten(program, decisions(program, &facts));
 }
 
 }  // namespace vyre

@@ -65,17 +65,26 @@ void name_apart(Program& program) {
   }
 }
 
-Draft::Draft(const Program& from, unsigned simplifications)
-    : from_(from), make_(from, out_, simplifications) {
-  const Types types = types_of(from.body, from.buffers, {}, {});
-  make_.local_types() = types.locals;
+Draft::Draft(const Program& from, unsigned simplifications, Expressions begin)
+    : from_(from), begin_(begin), make_(from, out_, simplifications) {
+  if (has_same()) {
+    out_.exprs = from.body.exprs;
+    out_.operands = from.body.operands;
+    out_.constants = from.body.constants;
+  }
   out_.locals.resize(from.body.locals.size());  // named in the end
   out_.stmts.reserve(from.body.stmts.size() + 16);
 }
 
+void Draft::find_types() {
+  make_.local_types() = types_of(from_.body, from_.buffers, {}, {}).locals;
+  make_.catch_up();
+  typed_ = true;
+}
+
 LocalId Draft::declare(std::string_view name, DataType type) {
   out_.locals.push_back({std::string(name)});
-  make_.local_types().push_back(type);
+  make().local_types().push_back(type);
   return LocalId{out_.locals.size() - 1};
 }
 

@@ -3,6 +3,7 @@
 // is canonical. Only names may be declared twice; name_apart() comes at the end.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,17 +19,22 @@ namespace vyre {
 
 class Draft {
  public:
-  // Begins with the buffers and locals of a program without calls, and no statements.
-  Draft(const Program& from, unsigned simplifications);
+  // Begins with the buffers and locals of a program without calls, and no statements. Its
+  // expressions are there too, under the same ids, or have to be made anew.
+  enum class Expressions : std::uint8_t { None, Same };
+  Draft(const Program& from, unsigned simplifications, Expressions begin = Expressions::Same);
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
   const Program& from() const { return from_; }
-  Simplifier& make() { return make_; }
+  Simplifier& make() {
+    if (!typed_) find_types();
+    return make_;
+  }
   const Body& body() const { return out_; }
 
   LocalId declare(std::string_view name, DataType type);
-  DataType type(LocalId local) { return make_.local_types()[local.index]; }
+  DataType type(LocalId local) { return make().local_types()[local.index]; }
 
   // A statement without blocks.
   void add(const Stmt& stmt);
@@ -40,6 +46,8 @@ class Draft {
   void put(const Stmt& stmt);
   // Whether what is added now can never run, and is dropped.
   bool is_dead() const { return blocks_.back().ended; }
+  // Whether expressions of the program have the same ids here.
+  bool has_same() const { return begin_ == Expressions::Same; }
   StmtId here() const { return StmtId{out_.stmts.size()}; }
 
   Program finish() &&;
@@ -53,6 +61,7 @@ class Draft {
   std::vector<ExprId> operands;
 
  private:
+  void find_types();
   struct Open {
     StmtId owner;
     bool kept = true;          // the statement itself was added
@@ -62,8 +71,10 @@ class Draft {
   };
 
   const Program& from_;
+  const Expressions begin_;
   Body out_;
   Simplifier make_;
+  bool typed_ = false;  // the locals of the program: only when something is made
   std::vector<Open> blocks_{Open{}};
 };
 
@@ -172,6 +183,7 @@ ExprId copy_expr(Draft& draft, ExprId root, std::vector<ExprId>& memo, Leaf leaf
     args.clear();
     for (ExprId operand : ids) args.push_back(memo[operand.index]);
     ExprId made = leaf(id, expr, std::span<const ExprId>(args));
+    if (!made.exists() && draft.has_same() && std::ranges::equal(ids, args)) made = id;
     if (!made.exists()) {
       made = expr.op == Operation::Literal
                  ? draft.make().constant(type_of_detail(expr), literal_bits(body, expr))

@@ -46,18 +46,10 @@ struct Mapped {
 };
 
 Program simplified(const Program& program, unsigned what) {
-  Draft draft(program, what);
+  Draft draft(program, what, Draft::Expressions::None);
   Mapped pass(draft);
   rewrite(draft, pass);
   return std::move(draft).finish();
-}
-
-// Whether there is anything that STRENGTH rows match.
-bool has_products(const Body& body) {
-  return std::ranges::any_of(body.exprs, [](const Expr& expr) {
-    return expr.op == Operation::Mul || expr.op == Operation::MulHigh ||
-           expr.op == Operation::Div || expr.op == Operation::Mod;
-  });
 }
 
 }  // namespace
@@ -65,10 +57,6 @@ bool has_products(const Body& body) {
 std::optional<Program> fold(const Program& program) { return simplified(program, kFold); }
 std::optional<Program> algebra(const Program& program) {
   return simplified(program, kFold | kAlgebra);
-}
-std::optional<Program> strength(const Program& program) {
-  if (!has_products(program.body)) return std::nullopt;
-  return simplified(program, kFold | kAlgebra | kStrength);
 }
 
 }  // namespace vyre

@@ -47,6 +47,7 @@ class Forwarding {
   // What the walk has found.
   Wanted found;
   bool changed = false;
+  bool stored = false;  // also by what was stored
 
   Keep statement(StmtId id, const Stmt& source) {
     at_ = id;
@@ -160,6 +161,7 @@ class Forwarding {
     for (std::size_t i = elements_.size(), end = i - std::min(i, kMaxElements); i-- > end;) {
       Element& element = elements_[i];
       if (element.buffer != buffer || element.index != index || !holds(element)) continue;
+      stored = stored || !element.load.exists();
       if (!element.value.exists()) {
         if (element.stmt == at_) return {};
         std::vector<ExprId>& loads = found[element.stmt.index];
@@ -282,15 +284,18 @@ std::optional<Program> forward(const Program& program) {
   for (const Expr& expr : program.body.exprs) loads = loads || is_volatile(program, expr);
   if (!loads) return std::nullopt;
   const Wanted nothing;
+  bool stored = false;
   const auto search = [&](const Bounds* bounds) {
-    Draft trial(program, kNothing);
+    Draft trial(program, kNothing, Draft::Expressions::None);
     Forwarding walk(trial, bounds, nothing, true);
     rewrite(trial, walk);
+    stored = walk.stored;
     return std::pair(walk.changed, std::move(walk.found));
   };
-  // Most programs have nothing to find, whatever is in bounds.
+  // Most programs have nothing to find, whatever is in bounds. The bounds are only wanted for what
+  // is stored.
   if (const auto [changed, found] = search(nullptr); !changed && found.empty()) return std::nullopt;
-  const Bounds bounds = bounds_of(program);
+  const Bounds bounds = stored ? bounds_of(program) : Bounds();
   auto [changed, found] = search(&bounds);
   if (!changed && found.empty()) return std::nullopt;
   Draft draft(program, kFold);

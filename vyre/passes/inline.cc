@@ -175,7 +175,7 @@ class Inliner {
       failure_->statement = at_.index;
       return *failure_;
     }
-    return canonical(out_, parameters);
+    return renumbered(std::move(out_), parameters);
   }
 
  private:
@@ -299,18 +299,22 @@ class Inliner {
 
   // --- Expressions
 
+  struct Visit {
+    ExprId id;
+    std::uint32_t next_operand;
+  };
+
   // The copy of an expression of the frame's body. What its calls need stands in front.
   ExprId copy(Frame& frame, ExprId root) {
-    struct Open {
-      ExprId id;
-      std::uint32_t next_operand;
-    };
-    std::vector<Open> stack{{root, 0}};
-    std::vector<ExprId> args;
     const auto done = [&](ExprId id) {
       const Frame::Copy& copy = frame.copies[id.index];
       return copy.expr.exists() && (copy.statement == 0 || copy.statement == statement_);
     };
+    if (done(root)) return frame.copies[root.index].expr;
+    // A call inside copies too, with room of its own.
+    std::vector<Visit> stack = std::exchange(visits_, {});
+    std::vector<ExprId> args = std::exchange(args_, {});
+    stack.push_back({root, 0});
     while (!stack.empty() && !failure_) {
       const ExprId id = stack.back().id;
       const Expr& expr = frame.body[id];
@@ -335,6 +339,9 @@ class Inliner {
       frame.copies[id.index] = {made, holds};
       stack.pop_back();
     }
+    stack.clear();
+    visits_ = std::move(stack);
+    args_ = std::move(args);
     return failure_ ? ExprId{0u} : frame.copies[root.index].expr;
   }
 
@@ -630,6 +637,8 @@ class Inliner {
 
   Body out_;
   Interner interner_{out_};
+  std::vector<Visit> visits_;  // room for walks
+  std::vector<ExprId> args_;
   std::vector<std::uint32_t> sizes_;   // per expression of the result, as written out
   std::vector<std::uint32_t> depths_;  // and how deep it is
   std::vector<bool> varies_;           // and whether it loads what may be written meanwhile

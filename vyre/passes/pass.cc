@@ -15,20 +15,21 @@ constexpr Pass kPasses[] = {
     {"forward", "remember what memory holds", forward},
     {"decide", "replace what ranges decide", decide},
     {"branches", "turn cheap branches into selections", branches},
-    {"strength", "divide and multiply by constants more cheaply", strength},
-    {"share", "bind what is wanted more than once, once, outside of loops", share},
-    {"dead_code", "drop what nobody can notice", dead_code},
+    {"share", "bind what is wanted more than once, once, outside of loops", share, true},
+    {"strength", "share, and divide and multiply by constants more cheaply", strength, true},
+    {"dead_code", "drop what nobody can notice", dead_code, true},
     // `share` includes these; they are here to be looked at alone.
-    {"fold", "compute what is constant", fold, true},
-    {"algebra", "apply the rules", algebra, true},
+    {"fold", "compute what is constant", fold, true, true},
+    {"algebra", "apply the rules", algebra, true, true},
 };
 
-// How the list is gone through, again and again until nothing changes. A pass that has seen the
-// very program before is left out.
+// How the list is gone through: once what comes first, then the rest again and again until nothing
+// changes. A pass that has seen the very program before is left out.
+constexpr std::string_view kFirst[] = {"unroll", "share"};
 constexpr std::string_view kPipeline[] = {
-    "unroll", "share", "forward", "decide", "branches", "strength", "share", "dead_code",
+    "forward", "decide", "branches", "strength", "dead_code", "unroll",
 };
-constexpr int kMaxRounds = 4;
+constexpr int kMaxRounds = 8;
 
 // When a branch or a loop ends, passes look at all that is assigned inside. In a long chain of
 // `else if`, which nests without being deep, that would take very long; it stays as it is written.
@@ -81,8 +82,11 @@ Result<Program> optimise(const Linked& linked, std::span<const Pass* const> pass
   for (const Pass* pass : passes) {
     if (pass != first) list.push_back(pass);
   }
-  for (int round = 0; passes.empty() && round < kMaxRounds; ++round) {
-    for (std::string_view name : kPipeline) list.push_back(find_pass(name));
+  if (passes.empty()) {
+    for (std::string_view name : kFirst) list.push_back(find_pass(name));
+    for (int round = 0; round < kMaxRounds; ++round) {
+      for (std::string_view name : kPipeline) list.push_back(find_pass(name));
+    }
   }
   Result<Program> inlined = inline_calls(linked);
   if (!inlined.ok()) return inlined.diagnostics();
@@ -95,18 +99,20 @@ Result<Program> optimise(const Linked& linked, std::span<const Pass* const> pass
   };
   bool going = goes_on(*first) && !nests_deeply(program.body);
   std::uint32_t version = 1;
-  std::array<std::uint32_t, std::size(kPasses)> seen{};  // the version that each has left
+  std::array<std::uint32_t, std::size(kPasses)>
+      seen{};  // the version that each has nothing to do in
   for (const Pass* pass : list) {
     if (!going) break;
     std::uint32_t& own = seen[static_cast<std::size_t>(pass - kPasses)];
     if (own == version) continue;
     std::optional<Program> result = pass->run(program);
     // What a pass makes larger than a program may be is not taken.
-    if (result && result->body != program.body && is_within_limits(result->body)) {
+    const bool changed = result && result->body != program.body && is_within_limits(result->body);
+    if (changed) {
       program = std::move(*result);
       ++version;
     }
-    own = version;
+    if (!changed || pass->settles) own = version;
     going = goes_on(*pass);
   }
   name_apart(program);

@@ -11,7 +11,6 @@ namespace vyre {
 
 std::optional<Program> fold(const Program& program);      // fold.cc
 std::optional<Program> algebra(const Program& program);   // fold.cc
-std::optional<Program> strength(const Program& program);  // fold.cc
 std::optional<Program> unroll(const Program& program);    // unroll.cc
 std::optional<Program> forward(const Program& program);   // forward.cc
 std::optional<Program> branches(const Program& program);  // branches.cc
@@ -20,6 +19,7 @@ std::optional<Program> decide(const Program& program);    // decide.cc
 struct DispatchFacts;
 Program decide_for(const Program& program, const DispatchFacts& facts);
 std::optional<Program> share(const Program& program);      // share.cc
+std::optional<Program> strength(const Program& program);   // share.cc
 std::optional<Program> dead_code(const Program& program);  // dead_code.cc
 
 }  // namespace vyre

@@ -22,6 +22,23 @@ bool is_comparison(Operation op) {
          op == Operation::Le || op == Operation::Ge;
 }
 
+// A bit for what a range does not follow from that of its operands; not of a constant, of which
+// nothing more can be known. What is often compared shares its bit with little else.
+std::uint64_t leaf_bit(const Expr& expr) {
+  const auto bit = [](std::uint32_t first, std::uint32_t count, std::uint32_t of) {
+    return std::uint64_t{1} << (first + of % count);
+  };
+  switch (expr.op) {
+    case Operation::InvocationId: return bit(0, 3, expr.detail);
+    case Operation::WorkgroupId: return bit(3, 3, expr.detail);
+    case Operation::LocalId: return bit(6, 3, expr.detail);
+    case Operation::Length: return bit(9, 7, expr.imm);
+    case Operation::Local: return bit(16, 40, expr.imm);
+    case Operation::Load: return bit(56, 8, expr.imm);
+    default: return 0;
+  }
+}
+
 bool is_truth(const Range& range) { return range.width == 32 && range.hi <= 1; }
 
 }  // namespace
@@ -167,7 +184,8 @@ void Ranges::end_branch(Branch& branch, StmtId owner, bool else_ended, Frame& no
 void Ranges::undo(std::size_t facts, std::size_t refined) {
   known_.resize(facts);
   while (undo_.size() > refined) {
-    refined_[undo_.back().value.index] = undo_.back().before;
+    here(undo_.back().value).refined = undo_.back().before;
+    refined_leaves_ = undo_.back().leaves_before;
     undo_.pop_back();
   }
   ++context_;
@@ -296,8 +314,18 @@ std::optional<std::uint64_t> Ranges::remainder_below(const Expr& difference) {
 
 // What is known of a value wherever it is.
 Range Ranges::base(ExprId id) {
+  if (bases_.empty()) {
+    bases_.reserve(nodes_.exprs.capacity());
+    leaves_.reserve(nodes_.exprs.capacity());
+  }
   for (std::size_t i = bases_.size(); i < nodes_.exprs.size(); ++i) {
     bases_.push_back(computed(ExprId{i}, [&](ExprId operand) { return bases_[operand.index]; }));
+    const Expr& expr = nodes_.exprs[i];
+    std::uint64_t leaves = leaf_bit(expr);
+    if (expr.op != Operation::Load) {
+      for (ExprId arg : operands(nodes_, expr)) leaves |= leaves_[arg.index];
+    }
+    leaves_.push_back(leaves);
   }
   return bases_[id.index];
 }
@@ -305,32 +333,43 @@ Range Ranges::base(ExprId id) {
 // What is known of it here.
 Range Ranges::range(ExprId id) {
   const Range known = base(id);
-  if (undo_.empty() || is_constant(known) || known.width == 0) return known;
-  refined_.resize(nodes_.exprs.size());
-  cache_.resize(nodes_.exprs.size());
+  if ((leaves_[id.index] & refined_leaves_) == 0) return known;
+  if (is_constant(known) || known.width == 0) return known;
   // Depth first, to a depth that is limited.
   const auto visit = [&](const auto& self, ExprId at, unsigned depth) -> Range {
-    if (cache_[at.index].context == context_) return cache_[at.index].range;
     Range result = bases_[at.index];
     if (is_constant(result) || result.width == 0) return result;
+    if ((leaves_[at.index] & refined_leaves_) == 0) return result;
+    if (here(at).context == context_) return here(at).range;
     if (depth > 0 && !operands(nodes_, nodes_[at]).empty()) {
       const Range here = computed(at, [&](ExprId arg) { return self(self, arg, depth - 1); });
       result = meet(result, here).value_or(result);
     }
-    if (refined_[at.index]) result = meet(result, *refined_[at.index]).value_or(result);
-    cache_[at.index] = {context_, result};
+    Here& known_here = here(at);
+    if (known_here.refined) result = meet(result, *known_here.refined).value_or(result);
+    known_here.context = context_;
+    known_here.range = result;
     return result;
   };
   return visit(visit, id, kRangeDepth);
+}
+
+Ranges::Here& Ranges::here(ExprId id) {
+  if (here_.size() <= id.index) here_.resize(nodes_.exprs.size());
+  if (here_[id.index] == 0) {
+    here_[id.index] = static_cast<std::uint32_t>(heres_.size());
+    heres_.emplace_back();
+  }
+  return heres_[here_[id.index]];
 }
 
 // --- Conditions ---------------------------------------------------------------------------------
 
 void Ranges::narrow(ExprId id, const Range& to) {
   base(id);
-  refined_.resize(nodes_.exprs.size());
-  undo_.push_back({id, refined_[id.index]});
-  refined_[id.index] = to;
+  undo_.push_back({id, here(id).refined, refined_leaves_});
+  here(id).refined = to;
+  refined_leaves_ |= leaves_[id.index];
   ++context_;
 }
 

@@ -67,6 +67,7 @@ class Ranges {
   struct Refined {
     ExprId value;
     std::optional<Range> before;
+    std::uint64_t leaves_before = 0;  // refined_leaves_
   };
   struct Frame : OpenBlock {
     std::size_t facts = 0;
@@ -81,8 +82,10 @@ class Ranges {
     std::vector<ExprId> then;  // at the end of the first block
     bool then_ended = false;
   };
-  struct Cached {
-    std::uint64_t context = 0;
+  // What more is known of a value here.
+  struct Here {
+    std::optional<Range> refined;
+    std::uint64_t context = 0;  // for which `range` was computed
     Range range;
   };
 
@@ -96,6 +99,7 @@ class Ranges {
   std::optional<std::uint64_t> remainder_below(const Expr& difference);
   void assume(ExprId condition, bool holds, StmtId guard);
   void compare(Operation comparison, ExprId a, ExprId b, StmtId guard);
+  Here& here(ExprId value);
   void narrow(ExprId value, const Range& range);
   void undo(std::size_t facts, std::size_t refined);
   bool prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason);
@@ -114,10 +118,12 @@ class Ranges {
   std::vector<ExprId> locals_;   // per local: its value
   std::vector<Range> unknowns_;  // per local of the graph
   std::set<std::pair<BufferId, std::uint32_t>> words_;
-  std::vector<Range> bases_;                   // per value
-  std::vector<std::optional<Range>> refined_;  // per value
+  std::vector<Range> bases_;           // per value
+  std::vector<std::uint64_t> leaves_;  // per value: a bit for each leaf that it is made of
+  std::uint64_t refined_leaves_ = 0;   // of all that more is known of here
   std::vector<Refined> undo_;
-  std::vector<Cached> cache_;  // per value
+  std::vector<std::uint32_t> here_;  // per value: where in heres_ it is; 0: nowhere
+  std::vector<Here> heres_{{}};
   std::vector<Fact> known_;
   std::uint64_t context_ = 1;
   unsigned steps_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 
 #include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
@@ -51,7 +52,7 @@ class PatternParser {
   }
   std::uint8_t add(const PatternNode& node) {
     pattern_.nodes.push_back(node);
-    if (pattern_.nodes.size() > 60) failed_ = true;
+    if (pattern_.nodes.size() > kPatternNodes) failed_ = true;
     return static_cast<std::uint8_t>(pattern_.nodes.size() - 1);
   }
   Role role(std::uint8_t node) const { return pattern_.nodes[node].role; }
@@ -91,26 +92,28 @@ class PatternParser {
     std::uint8_t left = prefix();
     while (!failed_) {
       skip();
-      const OperationInfo* best = nullptr;  // the longest text: `<<` before `<`
-      for (const OperationInfo& row : all_operations()) {
-        if (row.arity != 2 || row.precedence == 0 || !rest_.starts_with(row.text)) continue;
-        if (best == nullptr || row.text.size() > best->text.size()) best = &row;
-      }
-      if (best == nullptr || best->precedence < least) return left;
-      rest_.remove_prefix(best->text.size());
-      const std::uint8_t right = infix(best->precedence + 1);
-      left = apply(best->op, left, right);
+      static const std::vector<const OperationInfo*> kInfix = [] {
+        std::vector<const OperationInfo*> rows;
+        for (const OperationInfo& row : all_operations()) {
+          if (row.arity == 2 && row.precedence != 0) rows.push_back(&row);
+        }
+        // The longest first: `<<` before `<`.
+        std::ranges::stable_sort(rows, std::greater(),
+                                 [](const auto* row) { return row->text.size(); });
+        return rows;
+      }();
+      const auto found = std::ranges::find_if(
+          kInfix, [&](const OperationInfo* row) { return rest_.starts_with(row->text); });
+      if (found == kInfix.end() || (*found)->precedence < least) return left;
+      rest_.remove_prefix((*found)->text.size());
+      const std::uint8_t right = infix((*found)->precedence + 1);
+      left = apply((*found)->op, left, right);
     }
     return left;
   }
 
   std::uint8_t prefix() {
     skip();
-    for (const OperationInfo& row : all_operations()) {
-      if (row.arity == 1 && row.precedence == kPrefixPrecedence && take(row.text)) {
-        return apply(row.op, prefix(), 0);
-      }
-    }
     if (take("(")) {
       const std::uint8_t inside = infix(1);
       return take(")") ? inside : fail();
@@ -118,7 +121,14 @@ class PatternParser {
     std::size_t size = 0;
     while (size < rest_.size() && (is_letter(rest_[size]) || is_digit(rest_[size]))) ++size;
     const std::string_view word = rest_.substr(0, size);
-    if (word.empty()) return fail();
+    if (word.empty()) {
+      for (const OperationInfo& row : all_operations()) {
+        if (row.arity == 1 && row.precedence == kPrefixPrecedence && take(row.text)) {
+          return apply(row.op, prefix(), 0);
+        }
+      }
+      return fail();
+    }
     rest_.remove_prefix(size);
     if (is_digit(word[0])) return number(word);
     return name(word);
@@ -213,8 +223,14 @@ Look look_of(const PatternNode& node) {
 
 struct Table {
   std::vector<Rule> rules;
-  std::array<std::vector<const Rule*>, 256 * 256>
-      by_look;  // of the operation and its first operand
+  // The rules of an operation. Looks that none of them asks for are one class.
+  struct Of {
+    std::array<std::uint8_t, 256> first{};  // per look of the first operand: its class
+    std::array<std::uint8_t, 256> second{};
+    std::size_t seconds = 1;                          // how many classes there are
+    std::vector<std::vector<const Rule*>> lists{{}};  // per class of the first, and of the second
+  };
+  std::array<Of, 256> operations;
 
   Table() {
     for (std::size_t i = 0; i < std::size(kRows); ++i) {
@@ -232,12 +248,32 @@ struct Table {
         }
       }
     }
+    const auto of = [&](const Rule& rule) -> Of& {
+      return operations[static_cast<std::size_t>(rule.pattern.root().op)];
+    };
+    std::array<std::size_t, 256> firsts;
+    firsts.fill(1);
     for (const Rule& rule : rules) {
-      const std::size_t row = static_cast<std::size_t>(rule.pattern.root().op) * 256;
-      const Look first = rule.looks[0];
-      for (std::size_t k = first == kAnything ? 0 : first; k <= (first == kAnything ? 255 : first);
-           ++k) {
-        by_look[row + k].push_back(&rule);
+      const auto ask = [](std::array<std::uint8_t, 256>& classes, std::size_t& count, Look look) {
+        if (look == kAnything || classes[look] != 0) return;
+        classes[look] = static_cast<std::uint8_t>(count++);
+      };
+      ask(of(rule).first, firsts[static_cast<std::size_t>(rule.pattern.root().op)], rule.looks[0]);
+      ask(of(rule).second, of(rule).seconds, rule.looks[1]);
+    }
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      operations[i].lists.resize(firsts[i] * operations[i].seconds);
+    }
+    for (const Rule& rule : rules) {
+      Of& table = of(rule);
+      for (std::size_t i = 0; i < table.lists.size(); ++i) {
+        const auto fits = [](Look look, std::size_t own, std::size_t at) {
+          return look == kAnything || own == at;
+        };
+        if (fits(rule.looks[0], table.first[rule.looks[0]], i / table.seconds) &&
+            fits(rule.looks[1], table.second[rule.looks[1]], i % table.seconds)) {
+          table.lists[i].push_back(&rule);
+        }
       }
     }
   }
@@ -308,7 +344,7 @@ Bits number_bits(const PatternNode& node, DataType type, DataType t) {
 }
 
 Bits evaluate(const Pattern& pattern, DataType t, const PatternValues& values) {
-  std::array<Bits, 64> results;
+  std::array<Bits, kPatternNodes> results;
   for (std::size_t i = 0; i < pattern.nodes.size(); ++i) {
     const PatternNode& node = pattern.nodes[i];
     const DataType type = type_of(node.role, t);
@@ -338,9 +374,10 @@ bool holds(const Pattern& condition, DataType t, const PatternValues& values) {
   return true;
 }
 
-std::span<const Rule* const> rules_for(Operation op, Look first) {
+std::span<const Rule* const> rules_for(Operation op, Look first, Look second) {
   static const Table& table = *new Table;  // large, and for as long as the process lives
-  return table.by_look[static_cast<std::size_t>(op) * 256 + first];
+  const Table::Of& of = table.operations[static_cast<std::size_t>(op)];
+  return of.lists[of.first[first] * of.seconds + of.second[second]];
 }
 
 }  // namespace vyre

@@ -65,6 +65,8 @@ inline bool is_constant_variable(std::uint8_t variable) {
 }
 Role role_of_variable(std::uint8_t variable);
 
+inline constexpr std::size_t kPatternNodes = 24;  // at most
+
 struct Pattern {
   std::vector<PatternNode> nodes;  // operands first; the last one is the root
 
@@ -102,8 +104,8 @@ struct Rule {
 };
 std::optional<Rule> read_rule(const RuleRow& row);
 
-// Those whose pattern has this operation at its root, and whose first operand may look so.
-std::span<const Rule* const> rules_for(Operation op, Look first);
+// Those whose pattern has this operation at its root, and whose first two operands may look so.
+std::span<const Rule* const> rules_for(Operation op, Look first, Look second);
 
 // Whether operands may change places.
 inline constexpr auto kCommutative = [] {

@@ -10,7 +10,8 @@
 // where it is wanted.
 //
 // A local that is assigned again, in the block that declares it, gets a name of its own from there
-// on; what is left to assign are the values that loops and branches hand on.
+// on; what is left to assign are the values that loops and branches hand on. What nobody can notice
+// is left out.
 #include <algorithm>
 
 #include "vyre/passes/draft.h"
@@ -26,24 +27,32 @@ constexpr std::uint32_t kLevels = 32;
 
 class Sharing {
  public:
-  explicit Sharing(const Program& program)
+  Sharing(const Program& program, unsigned simplifications)
       : program_(program),
         body_(program.body),
         assigned_(assigned_locals(body_)),
-        needed_(needed_statements(body_)),
         memo_(body_.exprs.size()),
         varies_(body_.exprs.size()),
         locals_(body_.locals.size()),
         latest_(body_.locals.size()),
-        marked_(body_.locals.size()) {
+        marked_(body_.locals.size()),
+        lets_(body_.locals.size()),
+        local_blocks_(body_.locals.size()),
+        places_(1),
+        blocks_(body_.stmts.size()),
+        reached_(body_.stmts.size()),
+        runs_(body_.stmts.size()),
+        make_(program_, graph_, simplifications) {
     make_.local_types() = types_of(body_, program.buffers, {}, {}).locals;
+    values_.reserve(body_.exprs.size());
     study();
     collect();
+    find_live();
     decide();
   }
 
   Program write() {
-    Draft draft(program_, kNothing);
+    Draft draft(program_, kNothing, Draft::Expressions::None);
     Writer writer(*this, draft);
     rewrite(draft, writer);
     return std::move(draft).finish();
@@ -61,9 +70,18 @@ class Sharing {
   struct Leaf {
     LocalId local;  // of the program; none for a load
     BufferId buffer;
-    ExprId index;             // of the graph
-    std::uint32_t block = 0;  // where it begins
-    StmtId end;               // the statement behind which the local holds something else
+    ExprId index;                     // of the graph
+    std::uint32_t block = 0;          // where it begins
+    StmtId begin;                     // the statement behind which the local holds it
+    ExprId before;                    // what the local held before
+    StmtId end;                       // the statement behind which it holds something else
+    std::uint32_t inputs = kNowhere;  // where it comes from, in inputs_
+  };
+  // Where the value of a local comes from: a statement that gives it, or an earlier value.
+  struct Input {
+    StmtId stmt;
+    ExprId leaf;
+    std::uint32_t next = kNowhere;  // the next one of the same leaf
   };
   // What is known about a node, and where it is wanted: by a statement or by other values.
   struct Value {
@@ -86,6 +104,9 @@ class Sharing {
 
   // --- Blocks
 
+  // Which blocks of an `if` can run.
+  enum class Runs : std::uint8_t { Either, First, Second };
+
   void study() {
     for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
       const Expr& expr = body_.exprs[i];
@@ -93,34 +114,10 @@ class Sharing {
           is_volatile(program_, expr) || (expr.op == Operation::Local && assigned_[expr.imm]);
       for (ExprId arg : operands(body_, expr)) varies_[i] = varies_[i] || varies_[arg.index];
     }
-    places_.push_back({});
-    blocks_.resize(body_.stmts.size());
-    local_blocks_.resize(body_.locals.size());
-    struct Frame : OpenBlock {
-      std::uint32_t place = 0;
-    };
-    BlockStack<Frame> stack(body_);
-    const auto enter_place = [&](Frame& frame, std::uint32_t parent, std::uint32_t owner) {
-      frame.place = static_cast<std::uint32_t>(places_.size());
-      places_.push_back({parent, places_[parent].depth + 1, StmtId{owner}, frame.is_loop});
-    };
-    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
-      stack.enter(i, [&](const Frame& closed, Frame& now) {
-        if (now.is_else && now.owner == closed.owner && !closed.is_else) {
-          enter_place(now, places_[closed.place].parent, now.owner);
-        }
-      });
-      blocks_[i] = stack.back().place;
-      const LocalId local = declared(body_.stmts[i]);
-      if (local.exists()) local_blocks_[local.index] = blocks_[i];
-      if (Frame* opened = stack.open(i)) {
-        // A scope is taken apart: names are kept apart anyway.
-        opened->place = blocks_[i];
-        if (std::holds_alternative<Block>(body_.stmts[i])) continue;
-        enter_place(*opened, blocks_[i], i);
-        if (local.exists()) local_blocks_[local.index] = opened->place;
-      }
-    }
+  }
+  std::uint32_t new_place(std::uint32_t parent, StmtId owner, bool is_loop) {
+    places_.push_back({parent, places_[parent].depth + 1, owner, is_loop});
+    return static_cast<std::uint32_t>(places_.size() - 1);
   }
   // Of two blocks one of which is inside the other.
   std::uint32_t deeper(std::uint32_t a, std::uint32_t b) const {
@@ -141,25 +138,44 @@ class Sharing {
     }
     return id;
   }
-  // A local has a value of which nothing is known but that it is what the local holds.
-  void change(LocalId local, std::uint32_t block, StmtId at) {
-    if (latest_[local.index].exists()) {
-      Leaf& before = leaves_[graph_[latest_[local.index]].imm - body_.locals.size()];
-      if (!before.end.exists()) before.end = at;
-    }
-    locals_[local.index] = new_leaf({local, {}, {}, block, {}}, make_.local_types()[local.index]);
+  Leaf& leaf_at(ExprId node) { return leaves_[graph_[node].imm - body_.locals.size()]; }
+  // A local has a value of which nothing is known but that it is what the local holds. Gives the
+  // one that it had before.
+  ExprId change(LocalId local, std::uint32_t block, StmtId at) {
+    const ExprId before = latest_[local.index];
+    Leaf leaf;
+    leaf.local = local;
+    leaf.block = block;
+    leaf.begin = at;
+    leaf.before = before;
+    locals_[local.index] = new_leaf(leaf, make_.local_types()[local.index]);
     latest_[local.index] = locals_[local.index];
+    return before;
   }
-  // A local is given a value.
+  void comes_from(LocalId local, StmtId stmt, ExprId leaf) {
+    Leaf& now = leaf_at(latest_[local.index]);
+    inputs_.push_back({stmt, leaf, now.inputs});
+    now.inputs = static_cast<std::uint32_t>(inputs_.size() - 1);
+  }
+  // A local that is assigned is given a value.
   void give(LocalId local, ExprId value, StmtId id) {
-    if (assigned_[local.index]) change(local, blocks_[id.index], id);
+    const ExprId before = change(local, blocks_[id.index], id);
+    comes_from(local, id, {});
+    // Where it is assigned in an inner block, it is declared before.
+    if (local_blocks_[local.index] != blocks_[id.index]) comes_from(local, {}, before);
     if (!values_[value.index].loads) locals_[local.index] = value;
   }
   // The locals that are assigned in a loop begin anew.
   void change_all(StmtId first, StmtId end, std::uint32_t block, StmtId at) {
+    ++marks_;
     for (StmtId id = first; id < end; ++id.index) {
       const Assign* assign = std::get_if<Assign>(&body_[id]);
-      if (assign != nullptr) change(assign->local, block, at);
+      if (assign == nullptr) continue;
+      const LocalId local = assign->local;
+      if (std::exchange(marked_[local.index], marks_) != marks_) {
+        comes_from(local, {}, change(local, block, at));
+      }
+      comes_from(local, id, {});
     }
   }
 
@@ -186,8 +202,10 @@ class Sharing {
       } else if (expr.op == Operation::Local) {
         made = locals_[expr.imm].exists() ? locals_[expr.imm] : make_.local(LocalId{expr.imm});
       } else if (is_volatile(program_, expr)) {
-        made = new_leaf({{}, BufferId{expr.imm}, args[0], 0, {}},
-                        loaded_type(program_.buffers[expr.imm].element));
+        Leaf leaf;
+        leaf.buffer = BufferId{expr.imm};
+        leaf.index = args[0];
+        made = new_leaf(leaf, loaded_type(program_.buffers[expr.imm].element));
       } else {
         made = make_.make(expr.op, expr.detail, expr.imm, args);
       }
@@ -274,6 +292,7 @@ class Sharing {
     std::vector<ExprId> before;
     std::vector<ExprId> latest;
     std::vector<ExprId> then;
+    std::vector<ExprId> then_latest;
     bool then_ended = false;
   };
 
@@ -295,7 +314,7 @@ class Sharing {
     for (std::size_t i = 0; i < branch.locals.size(); ++i) {
       const std::uint32_t local = branch.locals[i].index;
       branch.then.push_back(std::exchange(locals_[local], branch.before[i]));
-      latest_[local] = branch.latest[i];
+      branch.then_latest.push_back(std::exchange(latest_[local], branch.latest[i]));
     }
   }
   void end_branch(StmtId id, bool ended) {
@@ -307,7 +326,8 @@ class Sharing {
       ExprId value = locals_[local.index];
       if (ended && !branch.then_ended) value = branch.then[i];
       const bool same = value == branch.then[i] || ended || branch.then_ended;
-      change(local, block, StmtId{next(body_, id).index - 1});
+      comes_from(local, {}, change(local, block, StmtId{next(body_, id).index - 1}));
+      comes_from(local, {}, branch.then_latest[i]);
       // A value from inside may mention what is declared there, and may not be wanted behind.
       const Value& known = values_[value.index];
       if (same && !known.changes && places_[known.begins].depth <= places_[block].depth) {
@@ -318,71 +338,174 @@ class Sharing {
 
   void collect() {
     struct Frame : OpenBlock {
-      bool ended = false;  // a `return` or `break` is its last statement
+      std::uint32_t place = 0;
+      bool ended = false;  // what follows can never run
     };
     BlockStack<Frame> stack(body_);
     const auto close = [&](const Frame& closed, Frame& now) {
       const StmtId owner{closed.owner};
-      if (const For* loop = std::get_if<For>(&body_[owner])) {
+      const If* branch = std::get_if<If>(&body_[owner]);
+      const bool else_follows = now.is_else && now.owner == closed.owner && !closed.is_else;
+      if (else_follows) now.place = blocks_[owner.index];
+      if (!reached_[owner.index]) {
+        now.ended = true;
+      } else if (const For* loop = std::get_if<For>(&body_[owner])) {
         const StmtId last{loop->end.index - 1};
         change_all(StmtId{closed.owner + 1}, loop->end, blocks_[owner.index], last);
-      } else if (std::holds_alternative<If>(body_[owner])) {
-        const bool else_follows = now.is_else && now.owner == closed.owner && !closed.is_else;
-        if (!closed.is_else) end_first(closed.ended);
-        if (!else_follows) end_branch(owner, closed.is_else && closed.ended);
-      } else {
+      } else if (branch == nullptr) {
         now.ended = closed.ended;
+      } else if (runs_[owner.index] == Runs::Either) {
+        if (!closed.is_else) end_first(closed.ended);
+        if (else_follows) {
+          now.place = new_place(blocks_[owner.index], owner, false);
+        } else {
+          end_branch(owner, closed.is_else && closed.ended);
+        }
+      } else if (closed.is_else == (runs_[owner.index] == Runs::Second)) {
+        // The block that runs; a second one behind it does not.
+        now.ended = closed.ended || else_follows;
+        if (closed.ended) ended_ifs_.push_back(owner);
+      } else if (!else_follows) {
+        now.ended = !ended_ifs_.empty() && ended_ifs_.back() == owner;
       }
     };
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       stack.enter(i, close);
       const StmtId id{i};
+      const Stmt& stmt = body_[id];
+      const std::uint32_t place = blocks_[i] = stack.back().place;
       first_root_.push_back(static_cast<std::uint32_t>(root_values_.size()));
-      const Let* let = std::get_if<Let>(&body_[id]);
-      if (!needed_[i] && let == nullptr) {
-        if (const If* branch = std::get_if<If>(&body_[id])) open_branch(id, *branch);
-        stack.open(i);
+      reached_[i] = !stack.back().ended;
+      if (!reached_[i]) {
+        if (Frame* opened = stack.open(i)) {
+          opened->place = place;
+          opened->ended = true;
+        }
         continue;
       }
-      // A `let` that nobody needs still gives a name to its value.
-      wanting_ = needed_[i];
-      for (ExprId root : roots(body_[id])) root_values_.push_back(value_of(root));
+      for (ExprId root : roots(stmt)) root_values_.push_back(value_of(root));
       for (ExprId expr : touched_) memo_[expr.index] = {};
       touched_.clear();
-      bool apart = false;  // it is taken apart
-      if (let != nullptr && !assigned_[let->local.index]) {
-        Value& value = values_[root_values_.back().index];
-        apart = !value.loads;
-        if (apart) locals_[let->local.index] = root_values_.back();
-        if (apart && !value.named.exists()) {
-          value.named = let->local;
-          value.named_in = blocks_[i];
-        }
-      }
-      if (!apart && wanting_) {
-        for (std::size_t k = first_root_.back(); k < root_values_.size(); ++k) {
-          want(root_values_[k], blocks_[i], id, id, false, true);
-          wanted_.push_back(root_values_[k]);
-        }
-      }
-      const Stmt& stmt = body_[id];
       stack.back().ended =
           std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
-      if (let != nullptr && wanting_) {
-        if (assigned_[let->local.index]) give(let->local, root_values_.back(), id);
+      if (const LocalId local = declared(stmt); local.exists()) local_blocks_[local.index] = place;
+      if (const Let* let = std::get_if<Let>(&stmt)) {
+        Value& value = values_[root_values_.back().index];
+        if (assigned_[let->local.index]) {
+          give(let->local, root_values_.back(), id);
+        } else if (value.loads) {
+          lets_[let->local.index] = id;
+        } else {
+          // Taken apart; it still gives a name to its value.
+          locals_[let->local.index] = root_values_.back();
+          if (!value.named.exists()) {
+            value.named = let->local;
+            value.named_in = place;
+          }
+        }
       } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
         give(assign->local, root_values_.back(), id);
       } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
         if (atomic->result.exists() && assigned_[atomic->result.index]) {
-          change(atomic->result, blocks_[i], id);
+          change(atomic->result, place, id);
+          comes_from(atomic->result, id, {});
         }
-      } else if (const If* branch = std::get_if<If>(&stmt)) {
-        open_branch(id, *branch);
-      } else if (const For* loop = std::get_if<For>(&stmt)) {
-        const StmtId inside{i + 1};
-        if (inside < loop->end) change_all(inside, loop->end, blocks_[inside.index], id);
       }
-      stack.open(i);
+      // Scopes, and the block of an `if` that surely runs, are taken apart: names are kept apart
+      // anyway.
+      Frame* opened = stack.open(i);
+      if (opened == nullptr) continue;
+      opened->place = place;
+      if (const If* branch = std::get_if<If>(&stmt)) {
+        if (const std::optional<Bits> condition = make_.bits(root_values_.back())) {
+          runs_[i] = *condition == Bits{} ? Runs::Second : Runs::First;
+          opened->ended = runs_[i] == Runs::Second;
+        } else {
+          opened->place = new_place(place, id, false);
+          open_branch(id, *branch);
+        }
+      } else if (const For* loop = std::get_if<For>(&stmt)) {
+        opened->place = new_place(place, id, true);
+        local_blocks_[loop->variable.index] = opened->place;
+        change_all(StmtId{i + 1}, loop->end, opened->place, id);
+      }
+    }
+    first_root_.push_back(static_cast<std::uint32_t>(root_values_.size()));
+  }
+
+  // The statements that somebody can notice, and those that they depend on.
+  void find_live() {
+    live_.resize(body_.stmts.size());
+    std::vector<bool> seen(values_.size());
+    std::vector<std::pair<StmtId, StmtId>> breaks;  // of each loop
+    std::vector<StmtId> work;
+    std::vector<ExprId> reads;
+    const auto need = [&](StmtId id) {
+      if (!id.exists() || live_[id.index]) return;
+      live_[id.index] = true;
+      work.push_back(id);
+    };
+    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+      const Stmt& stmt = body_.stmts[i];
+      if (!reached_[i]) continue;
+      if (std::holds_alternative<Store>(stmt) || std::holds_alternative<Atomic>(stmt) ||
+          std::holds_alternative<Barrier>(stmt) || std::holds_alternative<Return>(stmt)) {
+        need(StmtId{i});
+      } else if (std::holds_alternative<Break>(stmt)) {
+        std::uint32_t place = blocks_[i];
+        while (!places_[place].is_loop) place = places_[place].parent;
+        breaks.emplace_back(places_[place].owner, i);
+      }
+    }
+    std::ranges::sort(breaks);
+    while (!work.empty()) {
+      const StmtId id = work.back();
+      work.pop_back();
+      need(places_[blocks_[id.index]].owner);
+      if (std::holds_alternative<For>(body_[id])) {
+        for (const auto& [loop, leave] : std::ranges::equal_range(
+                 breaks, id, {}, [](const auto& each) { return each.first; })) {
+          need(leave);
+        }
+      }
+      reads.insert(reads.end(), root_values_.begin() + first_root_[id.index],
+                   root_values_.begin() + first_root_[id.index + 1]);
+      while (!reads.empty()) {
+        const ExprId node = reads.back();
+        reads.pop_back();
+        if (!node.exists() || seen[node.index]) continue;
+        seen[node.index] = true;
+        const Expr& expr = graph_[node];
+        if (expr.op != Operation::Local) {
+          for (ExprId arg : operands(graph_, expr)) reads.push_back(arg);
+        } else if (const Leaf* leaf = leaf_of(expr)) {
+          if (leaf->index.exists()) reads.push_back(leaf->index);
+          for (std::uint32_t at = leaf->inputs; at != kNowhere; at = inputs_[at].next) {
+            need(inputs_[at].stmt);
+            reads.push_back(inputs_[at].leaf);
+          }
+        } else {
+          need(lets_[expr.imm]);
+        }
+      }
+    }
+    // A value ends where a statement that is live gives another one.
+    for (std::size_t i = leaves_.size(); i-- > 0;) {
+      const Leaf& leaf = leaves_[i];
+      if (!leaf.before.exists()) continue;
+      bool given = false;
+      for (std::uint32_t at = leaf.inputs; at != kNowhere; at = inputs_[at].next) {
+        given = given || (inputs_[at].stmt.exists() && live_[inputs_[at].stmt.index]);
+      }
+      StmtId& end = leaf_at(leaf.before).end;
+      end = std::min(end, given ? leaf.begin : leaf.end);
+    }
+    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+      if (!live_[i]) continue;
+      for (std::uint32_t k = first_root_[i]; k < first_root_[i + 1]; ++k) {
+        want(root_values_[k], blocks_[i], StmtId{i}, StmtId{i}, false, true);
+        wanted_.push_back(root_values_[k]);
+      }
     }
   }
 
@@ -480,7 +603,6 @@ class Sharing {
     }
 
     Keep statement(StmtId id, const Stmt& source) {
-      if (!plan.needed_[id.index]) return Keep::Nothing;
       while (next_binding < plan.bindings_.size() &&
              plan.values_[plan.bindings_[next_binding].index].first <= id) {
         const ExprId node = plan.bindings_[next_binding++];
@@ -491,11 +613,11 @@ class Sharing {
         value.bound = draft.declare(name, draft.make().type(whole));
         draft.add(Let{value.bound, whole});
       }
-      const Let* let = std::get_if<Let>(&source);
-      if (let != nullptr && plan.locals_[let->local.index].exists() &&
-          !plan.assigned_[let->local.index]) {
-        return Keep::Nothing;
+      if (std::holds_alternative<Block>(source)) return Keep::First;
+      if (plan.runs_[id.index] != Runs::Either) {
+        return plan.runs_[id.index] == Runs::First ? Keep::First : Keep::Second;
       }
+      if (!plan.live_[id.index]) return Keep::Nothing;
       Stmt stmt = source;
       std::uint32_t root_value = plan.first_root_[id.index];
       for_each_root(stmt, [&](ExprId& root) {
@@ -511,11 +633,6 @@ class Sharing {
           assign->local = name;
         }
       }
-      if (const If* branch = std::get_if<If>(&stmt)) {
-        const std::optional<Bits> condition = draft.make().bits(branch->condition);
-        if (condition) return *condition == Bits{} ? Keep::Second : Keep::First;
-      }
-      if (std::holds_alternative<Block>(stmt)) return Keep::First;
       draft.put(stmt);
       return Keep::All;
     }
@@ -566,7 +683,7 @@ class Sharing {
   const Program& program_;
   const Body& body_;
   std::vector<bool> assigned_;
-  std::vector<bool> needed_;
+  std::vector<bool> live_;    // per statement
   std::vector<ExprId> memo_;  // per expression of the program
   std::vector<bool> varies_;  // per expression: may be another value in the next statement
   std::vector<ExprId> touched_;
@@ -577,13 +694,17 @@ class Sharing {
   std::vector<Branch> branches_;
   std::vector<std::uint32_t> marked_;  // per local: by which search it was last seen
   std::uint32_t marks_ = 0;
-  bool wanting_ = true;  // the current statement is needed
+  std::vector<StmtId> lets_;  // per local: the `let` that loads it from memory that others write
   std::vector<std::uint32_t> local_blocks_;
   std::vector<Place> places_;
   std::vector<std::uint32_t> blocks_;  // per statement
+  std::vector<bool> reached_;          // per statement: it may run
+  std::vector<Runs> runs_;             // per statement
+  std::vector<StmtId> ended_ifs_;  // those with one block that runs, which ends the block around
   Body graph_;
-  Simplifier make_{program_, graph_, kFold | kAlgebra};
+  Simplifier make_;
   std::vector<Leaf> leaves_;
+  std::vector<Input> inputs_;
   std::vector<Value> values_;              // per node of the graph
   std::vector<std::uint32_t> first_root_;  // per statement, in root_values_
   std::vector<ExprId> root_values_;
@@ -593,6 +714,11 @@ class Sharing {
 
 }  // namespace
 
-std::optional<Program> share(const Program& program) { return Sharing(program).write(); }
+std::optional<Program> share(const Program& program) {
+  return Sharing(program, kFold | kAlgebra).write();
+}
+std::optional<Program> strength(const Program& program) {
+  return Sharing(program, kFold | kAlgebra | kStrength).write();
+}
 
 }  // namespace vyre

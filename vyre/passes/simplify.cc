@@ -47,17 +47,20 @@ DataType Simplifier::type_of(const Expr& expr) const {
 
 ExprId Simplifier::add(Operation op, std::uint8_t detail, std::uint32_t imm,
                        std::span<const ExprId> args) {
-  const ExprId id = interner_.make(op, detail, imm, args);
-  while (types_.size() < out_.exprs.size()) types_.push_back(type_of(out_.exprs[types_.size()]));
-  return id;
+  return known(interner_.make(op, detail, imm, args));
+}
+
+void Simplifier::catch_up() {
+  if (known_.empty()) known_.reserve(out_.exprs.capacity());
+  while (known_.size() < out_.exprs.size()) {
+    const Expr& expr = out_.exprs[known_.size()];
+    const bool constant = bits(ExprId{known_.size()}).has_value();
+    known_.push_back({type_of(expr), constant ? kConstant : static_cast<Look>(expr.op)});
+  }
 }
 
 ExprId Simplifier::constant(DataType type, const Bits& bits) {
-  if (!is_vector(type)) {
-    const ExprId id = interner_.literal(type, bits);
-    while (types_.size() < out_.exprs.size()) types_.push_back(type_of(out_.exprs[types_.size()]));
-    return id;
-  }
+  if (!is_vector(type)) return known(interner_.literal(type, bits));
   std::array<ExprId, 4> lanes;
   const std::size_t count = min_bytes(type) / 4;
   for (std::size_t i = 0; i < count; ++i) lanes[i] = number(bits.lanes[i]);
@@ -88,13 +91,10 @@ ExprId Simplifier::make(Operation op, std::uint8_t detail, std::uint32_t imm,
   std::array<ExprId, 3> ordered{};
   std::ranges::copy(args, ordered.begin());
   args = std::span(ordered).first(args.size());
-  if ((what_ & kOrder) != 0 && is_commutative(op) && !bits(args[1]) && args[1] < args[0]) {
-    std::swap(ordered[0], ordered[1]);
-  }
-  if ((what_ & (kAlgebra | kOrder)) != 0) {
-    if (args.size() == 2 && is_commutative(op) && bits(args[0]) && !bits(args[1])) {
-      std::swap(ordered[0], ordered[1]);
-    }
+  if ((what_ & (kAlgebra | kOrder)) != 0 && args.size() == 2 && is_commutative(op) &&
+      !is_constant(args[1])) {
+    const bool later = (what_ & kOrder) != 0 && args[1] < args[0];
+    if (is_constant(args[0]) || later) std::swap(ordered[0], ordered[1]);
   }
   if ((what_ & kAlgebra) != 0) {
     ++depth_;
@@ -157,12 +157,10 @@ ExprId Simplifier::folded(Operation op, std::uint8_t detail, std::uint32_t imm,
 #include "vyre/ir/ops.def"
     break;
   }
-  const std::optional<Bits> a = bits(args[0]);
-  if (!a) return kNone;
-  const std::optional<Bits> b = bits(args[args.size() - 1]);
-  if (!b) return kNone;
+  const ExprId last = args[args.size() - 1];
+  if (!is_constant(args[0]) || !is_constant(last)) return kNone;
   const DataType operand = type(args[0]);
-  return constant(result_of(op, operand), eval(op, operand, *a, *b));
+  return constant(result_of(op, operand), eval(op, operand, *bits(args[0]), *bits(last)));
 }
 
 // --- Rules --------------------------------------------------------------------------------------
@@ -181,7 +179,7 @@ bool Simplifier::matches(const Pattern& pattern, std::uint8_t at, ExprId expr, D
   const PatternNode& node = pattern.nodes[at];
   switch (node.kind) {
     case PatternNode::Kind::Variable: {
-      if (is_constant_variable(node.variable) && !bits(expr)) return false;
+      if (is_constant_variable(node.variable) && !is_constant(expr)) return false;
       if (!fits(node.role, expr, t)) return false;
       ExprId& variable = bound[node.variable];
       if (variable.exists()) return variable == expr;
@@ -189,8 +187,8 @@ bool Simplifier::matches(const Pattern& pattern, std::uint8_t at, ExprId expr, D
       return true;
     }
     case PatternNode::Kind::Number: {
-      const std::optional<Bits> value = bits(expr);
-      return value && fits(node.role, expr, t) && *value == number_bits(node, type(expr), t);
+      return is_constant(expr) && fits(node.role, expr, t) &&
+             *bits(expr) == number_bits(node, type(expr), t);
     }
     case PatternNode::Kind::Apply: {
       const Expr& made = out_[expr];
@@ -207,7 +205,7 @@ bool Simplifier::matches(const Pattern& pattern, std::uint8_t at, ExprId expr, D
 }
 
 ExprId Simplifier::build(const Pattern& pattern, DataType t, const Bindings& bound) {
-  std::array<ExprId, 64> made;
+  std::array<ExprId, kPatternNodes> made;
   for (std::size_t i = 0; i < pattern.nodes.size(); ++i) {
     const PatternNode& node = pattern.nodes[i];
     const DataType type = vyre::type_of(node.role, t);
@@ -228,16 +226,12 @@ ExprId Simplifier::build(const Pattern& pattern, DataType t, const Bindings& bou
 }
 
 ExprId Simplifier::rewritten(Operation op, std::uint8_t detail, std::span<const ExprId> args) {
-  std::array<Look, 3> looks{};
-  for (std::size_t i = 0; i < args.size(); ++i) {
-    looks[i] = bits(args[i]) ? kConstant : static_cast<Look>(out_[args[i]].op);
-  }
-  for (const Rule* each : rules_for(op, looks[0])) {
+  const Look second = args.size() > 1 ? look(args[1]) : kAnything;
+  const Look third = args.size() > 2 ? look(args[2]) : kAnything;
+  for (const Rule* each : rules_for(op, look(args[0]), second)) {
     const Rule& rule = *each;
-    const auto differs = [&](std::size_t i) {
-      return rule.looks[i] != kAnything && rule.looks[i] != looks[i];
-    };
-    if (differs(1) || differs(2) || (rule.strength && (what_ & kStrength) == 0)) continue;
+    if (rule.looks[2] != kAnything && rule.looks[2] != third) continue;
+    if (rule.strength && (what_ & kStrength) == 0) continue;
     const PatternNode& root = rule.pattern.root();
     if (op == Operation::Cast && static_cast<DataType>(detail) != root.role.fixed) continue;
     DataType t = DataType::Unknown;

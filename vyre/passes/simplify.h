@@ -44,7 +44,9 @@ class Simplifier {
 
   // The bits of a constant: a literal, or a vector of literals.
   std::optional<Bits> bits(ExprId id) const;
-  DataType type(ExprId id) const { return types_[id.index]; }
+  DataType type(ExprId id) const { return known_[id.index].type; }
+  // For when `out` has got expressions from elsewhere.
+  void catch_up();
   // The type of each local of `out`; set before it is mentioned.
   std::vector<DataType>& local_types() { return local_types_; }
 
@@ -52,7 +54,13 @@ class Simplifier {
 
  private:
   ExprId add(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
+  ExprId known(ExprId id) {
+    catch_up();
+    return id;
+  }
   DataType type_of(const Expr& expr) const;
+  Look look(ExprId id) const { return known_[id.index].look; }
+  bool is_constant(ExprId id) const { return look(id) == kConstant; }
   ExprId folded(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
   ExprId rewritten(Operation op, std::uint8_t detail, std::span<const ExprId> args);
   ExprId cheaper(Operation op, std::span<const ExprId> args);
@@ -66,7 +74,11 @@ class Simplifier {
   Body& out_;
   Interner interner_;
   const unsigned what_;
-  std::vector<DataType> types_;  // per expression of `out`
+  struct Known {
+    DataType type;
+    Look look;
+  };
+  std::vector<Known> known_;  // per expression of `out`
   std::vector<DataType> local_types_;
   unsigned depth_ = 0;  // of rules that build what other rules match
 };

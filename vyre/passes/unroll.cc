@@ -19,14 +19,10 @@ class Unroller {
         body_(draft.from().body),
         rounds_(body_.stmts.size()),
         memo_(body_.exprs.size()),
-        varies_(body_.exprs.size()) {
+        varies_(body_.exprs.size()),
+        locals_(body_.locals.size()) {
     plan();
-    for (std::uint32_t i = 0; i < body_.locals.size(); ++i) {
-      locals_.push_back(draft_.make().local_types()[i] == DataType::Unknown
-                            ? ExprId{}
-                            : draft_.make().local(LocalId{i}));
-      names_.push_back(LocalId{i});
-    }
+    for (std::uint32_t i = 0; i < body_.locals.size(); ++i) names_.emplace_back(i);
     for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
       varies_[i] = body_.exprs[i].op == Operation::Local;
       for (ExprId arg : operands(body_, body_.exprs[i])) {
@@ -182,7 +178,7 @@ class Unroller {
   std::vector<std::uint32_t> rounds_;  // per statement
   std::vector<ExprId> memo_;
   std::vector<bool> varies_;    // per expression: mentions a local
-  std::vector<ExprId> locals_;  // per local: what stands for it
+  std::vector<ExprId> locals_;  // per local: what stands for it; none: itself
   std::vector<LocalId> names_;
   std::vector<ExprId> touched_;
   std::vector<Frame> stack_;
