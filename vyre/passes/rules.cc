@@ -98,7 +98,7 @@ class PatternParser {
           if (row.arity == 2 && row.precedence != 0) rows.push_back(&row);
         }
         // The longest first: `<<` before `<`.
-        std::ranges::stable_sort(rows, std::greater(),
+        std::ranges::sort(rows, std::greater(),
                                  [](const auto* row) { return row->text.size(); });
         return rows;
       }();
