@@ -107,6 +107,7 @@ Interner::Interner(Body& body, std::size_t expected)
 
 ExprId Interner::make(Operation op, std::uint8_t detail, std::uint32_t imm,
                       std::span<const ExprId> args) {
+  // Not before: somebody may fill the body after this was made.
   if (slots_.empty()) body_.exprs.reserve(expected_);
   // An operand list is appended first and taken back when the expression exists already.
   Expr expr{op, detail, 0, imm, {ExprId{0u}, ExprId{0u}, ExprId{0u}}};

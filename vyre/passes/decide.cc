@@ -111,8 +111,8 @@ class Decision {
   const DispatchFacts* facts_;
 };
 
-// What is decided about an expression in a statement; without one, and behind those with one, that
-// a loop never runs.
+// What is decided about an expression in a statement. No expression: its loop never runs; that
+// comes last.
 struct Decided {
   StmtId stmt;
   ExprId expr;

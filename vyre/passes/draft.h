@@ -20,7 +20,8 @@ namespace vyre {
 class Draft {
  public:
   // Begins with the buffers and locals of a program without calls, and no statements. Its
-  // expressions are there too, under the same ids, or have to be made anew.
+  // expressions are there too, under the same ids and as they are, or all have to be made anew,
+  // simplified on the way.
   enum class Expressions : std::uint8_t { None, Same };
   Draft(const Program& from, unsigned simplifications, Expressions begin = Expressions::Same);
   Draft(const Draft&) = delete;

@@ -24,7 +24,7 @@ constexpr Pass kPasses[] = {
 };
 
 // How the list is gone through: once what comes first, then the rest again and again until nothing
-// changes. A pass that has seen the very program before is left out.
+// changes. A pass that has found nothing in the very program before is left out.
 constexpr std::string_view kFirst[] = {"unroll", "share"};
 constexpr std::string_view kPipeline[] = {
     "forward", "decide", "branches", "strength", "dead_code", "unroll",
@@ -100,10 +100,10 @@ Result<Program> optimise(const Linked& linked, std::span<const Pass* const> pass
   bool going = goes_on(*first) && !nests_deeply(program.body);
   std::uint32_t version = 1;
   std::array<std::uint32_t, std::size(kPasses)>
-      seen{};  // the version that each has nothing to do in
+      done{};  // the version that each has nothing to do in
   for (const Pass* pass : list) {
     if (!going) break;
-    std::uint32_t& own = seen[static_cast<std::size_t>(pass - kPasses)];
+    std::uint32_t& own = done[static_cast<std::size_t>(pass - kPasses)];
     if (own == version) continue;
     std::optional<Program> result = pass->run(program);
     // What a pass makes larger than a program may be is not taken.

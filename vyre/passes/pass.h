@@ -17,7 +17,7 @@ struct Pass {
   std::string_view summary;
   // Nothing where there is nothing to do. Null for `inline`, which is about linked programs.
   std::optional<Program> (*run)(const Program& program);
-  bool settles = false;  // finds nothing in its own result
+  bool settles = false;  // finds so little in its own result that it is not worth the time
   bool by_name = false;  // only runs when it is asked for
 };
 

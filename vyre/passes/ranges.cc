@@ -342,8 +342,8 @@ Range Ranges::range(ExprId id) {
     if ((leaves_[at.index] & refined_leaves_) == 0) return result;
     if (here(at).context == context_) return here(at).range;
     if (depth > 0 && !operands(nodes_, nodes_[at]).empty()) {
-      const Range here = computed(at, [&](ExprId arg) { return self(self, arg, depth - 1); });
-      result = meet(result, here).value_or(result);
+      const Range anew = computed(at, [&](ExprId arg) { return self(self, arg, depth - 1); });
+      result = meet(result, anew).value_or(result);
     }
     Here& known_here = here(at);
     if (known_here.refined) result = meet(result, *known_here.refined).value_or(result);

@@ -20,6 +20,19 @@ constexpr RuleRow kRows[] = {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
+// The longest first: `<<` before `<`.
+const std::vector<const OperationInfo*>& infix_operations() {
+  static const std::vector<const OperationInfo*> all = [] {
+    std::vector<const OperationInfo*> rows;
+    for (const OperationInfo& row : all_operations()) {
+      if (row.arity == 2 && row.precedence != 0) rows.push_back(&row);
+    }
+    std::ranges::sort(rows, std::greater(), [](const auto* row) { return row->text.size(); });
+    return rows;
+  }();
+  return all;
+}
+
 // Precedence climbing over the operators of ops.def.
 class PatternParser {
  public:
@@ -89,22 +102,13 @@ class PatternParser {
   }
 
   std::uint8_t infix(int least) {
+    const std::vector<const OperationInfo*>& rows = infix_operations();
     std::uint8_t left = prefix();
     while (!failed_) {
       skip();
-      static const std::vector<const OperationInfo*> kInfix = [] {
-        std::vector<const OperationInfo*> rows;
-        for (const OperationInfo& row : all_operations()) {
-          if (row.arity == 2 && row.precedence != 0) rows.push_back(&row);
-        }
-        // The longest first: `<<` before `<`.
-        std::ranges::sort(rows, std::greater(),
-                                 [](const auto* row) { return row->text.size(); });
-        return rows;
-      }();
       const auto found = std::ranges::find_if(
-          kInfix, [&](const OperationInfo* row) { return rest_.starts_with(row->text); });
-      if (found == kInfix.end() || (*found)->precedence < least) return left;
+          rows, [&](const OperationInfo* row) { return rest_.starts_with(row->text); });
+      if (found == rows.end() || (*found)->precedence < least) return left;
       rest_.remove_prefix((*found)->text.size());
       const std::uint8_t right = infix((*found)->precedence + 1);
       left = apply((*found)->op, left, right);

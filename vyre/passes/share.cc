@@ -66,7 +66,9 @@ class Sharing {
     bool is_loop = false;
   };
   // A local of the graph, from the number of the program's locals on: one value of a local that has
-  // several, or what a load from memory that others write gives in one statement.
+  // several, or what a load from memory that others write gives in one statement; that has only a
+  // buffer and an index. A value may end outside of the block in which it begins: behind a branch
+  // in which it was given, where nobody wants it any more.
   struct Leaf {
     LocalId local;  // of the program; none for a load
     BufferId buffer;
@@ -104,8 +106,9 @@ class Sharing {
 
   // --- Blocks
 
-  // Which blocks of an `if` can run.
-  enum class Runs : std::uint8_t { Either, First, Second };
+  // Which blocks of an `if` can run: one of both, only one, or only the first, and nothing behind
+  // it.
+  enum class Runs : std::uint8_t { Either, First, Second, FirstAndLast };
 
   void study() {
     for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
@@ -359,14 +362,15 @@ class Sharing {
         if (else_follows) {
           now.place = new_place(blocks_[owner.index], owner, false);
         } else {
+          now.ended = closed.is_else && closed.ended && branches_.back().then_ended;
           end_branch(owner, closed.is_else && closed.ended);
         }
       } else if (closed.is_else == (runs_[owner.index] == Runs::Second)) {
         // The block that runs; a second one behind it does not.
         now.ended = closed.ended || else_follows;
-        if (closed.ended) ended_ifs_.push_back(owner);
+        if (closed.ended && else_follows) runs_[owner.index] = Runs::FirstAndLast;
       } else if (!else_follows) {
-        now.ended = !ended_ifs_.empty() && ended_ifs_.back() == owner;
+        now.ended = runs_[owner.index] == Runs::FirstAndLast;
       }
     };
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
@@ -441,7 +445,7 @@ class Sharing {
     std::vector<StmtId> work;
     std::vector<ExprId> reads;
     const auto need = [&](StmtId id) {
-      if (!id.exists() || live_[id.index]) return;
+      if (!id.exists() || live_[id.index] || !reached_[id.index]) return;
       live_[id.index] = true;
       work.push_back(id);
     };
@@ -615,7 +619,7 @@ class Sharing {
       }
       if (std::holds_alternative<Block>(source)) return Keep::First;
       if (plan.runs_[id.index] != Runs::Either) {
-        return plan.runs_[id.index] == Runs::First ? Keep::First : Keep::Second;
+        return plan.runs_[id.index] == Runs::Second ? Keep::Second : Keep::First;
       }
       if (!plan.live_[id.index]) return Keep::Nothing;
       Stmt stmt = source;
@@ -700,7 +704,6 @@ class Sharing {
   std::vector<std::uint32_t> blocks_;  // per statement
   std::vector<bool> reached_;          // per statement: it may run
   std::vector<Runs> runs_;             // per statement
-  std::vector<StmtId> ended_ifs_;  // those with one block that runs, which ends the block around
   Body graph_;
   Simplifier make_;
   std::vector<Leaf> leaves_;
