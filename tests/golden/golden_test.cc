@@ -226,6 +226,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"long_token", kLimit},
     {"nesting", kLimit},
     {"too_large", kLimit},
+    {"no_machine_code", kLimit},
     {"constant_range", kBuilder},
     {"foreign_value", kBuilder},
     {"unclosed_block", kBuilder},

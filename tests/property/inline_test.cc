@@ -25,6 +25,7 @@ Result<Outputs> run_case(const Program& program, const Case& c, const Registry& 
   }
   DispatchOptions options;
   options.registry = &registry;
+  options.device = &reference();
   options.run.threads = 1;
   return dispatch(program, c.grid, buffers, options);
 }

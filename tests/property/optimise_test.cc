@@ -40,6 +40,7 @@ Run run_case(const Program& program, const Case& c, const Registry& registry,
   }
   DispatchOptions options;
   options.registry = &registry;
+  options.device = &reference();
   options.run.threads = 1;
   options.run.max_steps = max_steps;
   const Result<Outputs> outputs = dispatch(program, c.grid, buffers, options);

@@ -77,4 +77,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+Device& reference() {
+  static Device& device = *open_device(*find_backend("interp"))->release();
+  return device;
+}
+
 }  // namespace vyre

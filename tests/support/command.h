@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vyre/backends/backend.h"
+
 namespace vyre {
 
 struct CommandResult {
@@ -26,6 +28,9 @@ std::string read_file(const std::string& path);
 
 // Whether expectations and generated documents are rewritten instead of compared.
 bool updating();
+
+// The reference, which tests compare with; the same device for all.
+Device& reference();
 
 // The parts of a text between occurrences of a separator.
 std::vector<std::string_view> split(std::string_view text, char separator);

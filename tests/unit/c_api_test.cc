@@ -384,7 +384,7 @@ TEST(CApi, OptionsOfARun) {
 
 TEST(CApi, SequencesOfLaunchesOnBuffersOfTheDevice) {
   CDevice device;
-  ASSERT_EQ(vyre_device_open(nullptr, &device, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open("interp", &device, nullptr), VYRE_OK);
   CPipeline pipeline;
   Why why;
   {

@@ -53,7 +53,9 @@ void expect_answers(const std::vector<std::string>& lines) {
   for (const Item& item : loaded->module.items) {
     std::vector<HostBuffer> bound;
     for (const auto& [name, kind] : kinds) bound.emplace_back(name, contents[bound.size()]);
-    Result<Outputs> ran = dispatch(std::get<Program>(item), 1, bound);
+    DispatchOptions options;
+    options.device = &reference();
+    Result<Outputs> ran = dispatch(std::get<Program>(item), 1, bound, options);
     ASSERT_TRUE(ran.ok()) << ran.diagnostics()[0].problem;
     outputs.push_back(std::move(*ran));
   }

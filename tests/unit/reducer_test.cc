@@ -1,5 +1,6 @@
 // A case that shows something shrinks to a few statements that still show it.
 #include "vyre/conform/reducer.h"
+#include "tests/support/command.h"
 
 #include <gtest/gtest.h>
 
@@ -235,6 +236,7 @@ Result<Outputs> run(const Case& c) {
   }
   DispatchOptions options;
   options.registry = &registry;
+  options.device = &reference();
   options.run.threads = 1;
   return dispatch(c.program(), c.grid, buffers, options);
 }

@@ -105,6 +105,8 @@ int run_opt(const Invocation& invocation, const Console& console);
 int run_run(const Invocation& invocation, const Console& console);
 int run_race(const Invocation& invocation, const Console& console);
 int run_backends(const Invocation& invocation, const Console& console);
+int run_lower(const Invocation& invocation, const Console& console);
+int run_cache(const Invocation& invocation, const Console& console);
 int run_demo(const Invocation& invocation, const Console& console);
 
 }  // namespace vyre

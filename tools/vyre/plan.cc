@@ -9,10 +9,11 @@
 namespace vyre {
 namespace {
 
-Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation) {
+Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation,
+                                                    const Console& console) {
   const std::string_view wanted = invocation.value("--backend");
-  const bool ordered =
-      invocation.has("--schedule") || invocation.has("--max-steps") || invocation.has("--trace");
+  const bool ordered = invocation.verb.name == "race" || invocation.has("--schedule") ||
+                       invocation.has("--max-steps") || invocation.has("--trace");
   std::vector<const Backend*> chosen;
   if (wanted == "all") {
     for (const Backend& backend : all_backends()) {
@@ -31,8 +32,12 @@ Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation
     }
     chosen.push_back(backend);
   } else {
-    const bool fits = !ordered || default_backend().takes_orders;
-    chosen.push_back(fits ? &default_backend() : find_backend("interp"));
+    const Backend* interp = find_backend("interp");
+    chosen.push_back(ordered ? interp : &default_backend());
+    if (!ordered && chosen[0] == interp) {
+      const std::string why = find_backend("cpu")->open().reason;
+      std::fprintf(console.err, "note: running on `interp`: %s\n", why.c_str());
+    }
   }
   if (invocation.has("--device")) {
     const Result<std::uint64_t> device =
@@ -88,7 +93,8 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   for (const Outlet& outlet : plan.outlets) claim(outlet.path);
   for (const ImageRequest& image : plan.images) claim(image.path);
   plan.all = invocation.value("--backend") == "all";
-  keep(choose_backends(invocation), [&](auto backends) { plan.backends = std::move(backends); });
+  keep(choose_backends(invocation, console),
+       [&](auto backends) { plan.backends = std::move(backends); });
   if (invocation.has("--repeat")) {
     keep(read_count("--repeat", invocation.value("--repeat"), 1, 1'000'000),
          [&](std::uint64_t repeat) { plan.repeat = repeat; });

@@ -34,6 +34,19 @@ constexpr Option kOptOptions[] = {
     kJson,
 };
 
+constexpr Option kLowerOptions[] = {
+    {"--to", "", "llvm|asm", "what to print"},
+    {"--program", "", "NAME", "which program of the file"},
+    {"--cpu", "", "TARGET", "for another machine than this"},
+    kJson,
+};
+
+constexpr Option kCacheOptions[] = {
+    {"--clear", "", "", "delete all of it"},
+    {"--stats", "", "", "tell where it is, and how large"},
+    kJson,
+};
+
 constexpr Option kFile = {"--file", "", "FILE",
                           "a file with ops, besides the library; - is standard input"};
 
@@ -147,15 +160,15 @@ constexpr Verb kVerbs[] = {
      "Prints the programs of a file as backends get them: without calls, and optimised. The bytes that\n"
      "they compute are the same. With a dispatch it prints the variant for it, and what that assumes.\n"
      "\n"
-     "passes, which run in this order, `share` also before `forward`, until nothing changes or four\n"
-     "times:\n"
+     "passes, which run in this order; from `forward` to `dead_code`, and `unroll`, again until\n"
+     "nothing changes or eight times:\n"
      "  inline      expand the calls of ops\n"
      "  unroll      write short loops out\n"
+     "  share       bind what is wanted more than once, once, outside of loops\n"
      "  forward     remember what memory holds\n"
      "  decide      replace what ranges decide\n"
      "  branches    turn cheap branches into selections\n"
-     "  strength    divide and multiply by constants more cheaply\n"
-     "  share       bind what is wanted more than once, once, outside of loops\n"
+     "  strength    share, and divide and multiply by constants more cheaply\n"
      "  dead_code   drop what nobody can notice\n"
      "and these, which `share` includes, by name:\n"
      "  fold        compute what is constant\n"
@@ -197,6 +210,24 @@ constexpr Verb kVerbs[] = {
      "\n"
      "  vyre explain V010\n",
      "CODE", 0, 1, kReferenceOptions, run_explain},
+    {"lower", "lower FILE --to llvm|asm [--program NAME] [--cpu TARGET]",
+     "print what a backend makes of a program",
+     "Prints the code that runs: LLVM IR as the CPU backend hands it to the code generator, or the\n"
+     "assembly. Unless --cpu names another, it is for this machine:\n"
+     "\n"
+     "  avx512, avx2, sse4.2, x86-64, aarch64\n"
+     "\n"
+     "  vyre lower kernel.vyre --to asm\n"
+     "  vyre lower kernel.vyre --to llvm --cpu avx2\n",
+     "FILE", 1, 1, kLowerOptions, run_lower},
+    {"cache", "cache [--clear]", "show or empty the cache of compiled programs",
+     "Compiled programs are kept in $VYRE_CACHE, $XDG_CACHE_HOME/vyre or ~/.cache/vyre, so that they\n"
+     "are compiled once. Without an option tells where, how many and how large they are; at most\n"
+     "256 MiB, those that were not used for long go first. It can be deleted at any time.\n"
+     "\n"
+     "  vyre cache\n"
+     "  vyre cache --clear\n",
+     "", 0, 0, kCacheOptions, run_cache},
     {"backends", "backends", "list what programs can run on",
      "Lists the backends, whether they can run here and why not.\n"
      "\n"

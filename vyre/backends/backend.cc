@@ -1,5 +1,6 @@
 #include "vyre/backends/backend.h"
 
+#include "vyre/backends/cpu/device.h"
 #include "vyre/backends/interp/device.h"
 
 namespace vyre {
@@ -9,7 +10,7 @@ Opened not_built() { return {nullptr, "this version of vyre does not have it"}; 
 
 constexpr Backend kBackends[] = {
     {"interp", "", "the reference interpreter", 2, true, emit_interp, open_interp},
-    {"cpu", "", "machine code for all cores", 2, false, nullptr, not_built},
+    {"cpu", "", "machine code for all cores", 2, false, emit_cpu_artifact, open_cpu},
     {"wgsl", "webgpu", "WebGPU", 2, false, nullptr, not_built},
     {"spirv", "vulkan", "Vulkan", 2, false, nullptr, not_built},
     {"ptx", "cuda", "NVIDIA GPUs", 2, false, nullptr, not_built},
@@ -26,7 +27,10 @@ const Backend* find_backend(std::string_view name) {
   return nullptr;
 }
 
-const Backend& default_backend() { return kBackends[0]; }
+const Backend& default_backend() {
+  static const Backend& best = kBackends[open_cpu().device != nullptr ? 1 : 0];
+  return best;
+}
 
 Result<std::unique_ptr<Device>> open_device(const Backend& backend) {
   Opened opened = backend.open();

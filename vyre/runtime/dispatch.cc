@@ -83,6 +83,12 @@ std::vector<Diagnostic> check_options(const DeviceInfo& device, const RunOptions
   return wrong;
 }
 
+// What runs so, where nobody says on what.
+const Backend& backend_for(const RunOptions& options) {
+  const bool ordered = options.schedule != Schedule{} || options.max_steps != 0;
+  return ordered && !default_backend().takes_orders ? *find_backend("interp") : default_backend();
+}
+
 const Registry& library() {
   static const Registry registry;
   return registry;
@@ -281,7 +287,7 @@ Result<Outputs> dispatch(const Program& program, const Grid& grid,
   std::unique_ptr<Device> opened;
   Device* device = options.device;
   if (device == nullptr) {
-    Result<std::unique_ptr<Device>> own = open_device();
+    Result<std::unique_ptr<Device>> own = open_device(backend_for(options.run));
     if (!own) return own.diagnostics();
     opened = std::move(*own);
     device = opened.get();

@@ -59,7 +59,7 @@ struct Outputs {
 };
 
 struct DispatchOptions {
-  Device* device = nullptr;            // none: the default backend's
+  Device* device = nullptr;  // none: the default backend's, or one that runs in a chosen order
   const Registry* registry = nullptr;  // with the ops that the program calls; none: the library
   RunOptions run;
 };

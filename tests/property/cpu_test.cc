@@ -1,0 +1,249 @@
+// The CPU backend gives the bytes of the interpreter: examples, library ops, edge values of every
+// operation, and generated programs, on every kind of vectors that this machine has.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "tests/support/command.h"
+#include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cpu/code.h"
+#include "vyre/backends/cpu/device.h"
+#include "vyre/backends/cpu/object.h"
+#include "vyre/backends/cpu/pool.h"
+#include "vyre/backends/cpu/target.h"
+#include "vyre/base/random.h"
+#include "vyre/conform/generator.h"
+#include "vyre/conform/reducer.h"
+#include "vyre/library/library.h"
+#include "vyre/vyre.h"
+
+namespace vyre {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSlow = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kSlow = true;
+#else
+constexpr bool kSlow = false;
+#endif
+#else
+constexpr bool kSlow = false;
+#endif
+
+bool is_long() { return std::getenv("VYRE_LONG") != nullptr; }
+
+// A device whose code is for one of the targets, for as long as it lives.
+class Cpu : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Opened opened = open_cpu();
+    if (opened.device == nullptr) GTEST_SKIP() << opened.reason;
+    // What was compiled before is not what is tested.
+    folder_ = ::testing::TempDir() + "vyre_cpu_" + std::to_string(getpid());
+    kept_ = std::getenv("VYRE_CACHE") != nullptr ? std::getenv("VYRE_CACHE") : "";
+    setenv("VYRE_CACHE", folder_.c_str(), 1);
+    interp_ = std::move(*open_device(*find_backend("interp")));
+    cpu_ = std::move(*open_device(*find_backend("cpu")));
+  }
+  void TearDown() override {
+    unsetenv("VYRE_CPU");
+    if (folder_.empty()) return;
+    std::filesystem::remove_all(folder_);
+    kept_.empty() ? unsetenv("VYRE_CACHE") : setenv("VYRE_CACHE", kept_.c_str(), 1);
+  }
+
+  // What is different; empty when nothing is, or the interpreter takes too long.
+  std::string difference(const Case& c) {
+    Registry registry;
+    if (!registry.add(c.module).ok()) return {};
+    const Program& program = c.program();
+    std::vector<HostBuffer> buffers;
+    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+      if (program.buffers[i].access == BufferAccess::Workgroup) continue;
+      buffers.emplace_back(program.buffers[i].name, c.contents[i]);
+    }
+    DispatchOptions options;
+    options.registry = &registry;
+    options.device = interp_.get();
+    options.run.max_steps = 20'000'000;
+    const Result<Outputs> expected = dispatch(program, c.grid, buffers, options);
+    if (!expected.ok()) return {};
+    options.run.max_steps = 0;
+    options.device = cpu_.get();
+    const Result<Outputs> found = dispatch(program, c.grid, buffers, options);
+    if (!found.ok()) return render(found.diagnostics()[0]);
+    for (std::size_t i = 0; i < expected->buffers.size(); ++i) {
+      if (expected->buffers[i].bytes != found->buffers[i].bytes) {
+        return "another value in " + expected->buffers[i].name;
+      }
+    }
+    return {};
+  }
+
+  void check_generated(std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+      GeneratorOptions options;
+      options.statements = 4 + static_cast<std::uint32_t>(seed % 12);
+      const Case c = generate_case(seed, options);
+      const std::string wrong = difference(c);
+      if (wrong.empty()) continue;
+      const Case small = reduce(c, [&](const Case& less) { return !difference(less).empty(); });
+      ADD_FAILURE() << "seed " << seed << ": " << wrong << "\n" << print(small.module);
+      return;
+    }
+  }
+
+  std::string folder_;
+  std::string kept_;
+  std::unique_ptr<Device> interp_;
+  std::unique_ptr<Device> cpu_;
+};
+
+TEST_F(Cpu, GeneratedProgramsGiveTheSameBytes) {
+  check_generated(0, is_long() ? 100'000 : kSlow ? 150 : 2'000);
+}
+
+TEST_F(Cpu, GeneratedProgramsGiveTheSameBytesWithOtherVectors) {
+  const std::optional<CpuTarget> host = host_target();
+  for (std::string_view name : cpu_targets()) {
+    if (!runs_here(name) || find_cpu_target(name)->name == host->name) continue;
+    setenv("VYRE_CPU", std::string(name).c_str(), 1);
+    SCOPED_TRACE(name);
+    check_generated(50'000, is_long() ? 10'000 : kSlow ? 20 : 300);
+  }
+}
+
+// Every op of the library, and so every operation, on edge values and others.
+TEST_F(Cpu, LibraryOpsGiveTheSameBytes) {
+  std::size_t count = 0;
+  for (const Op* op : Registry().all()) {
+    const Result<Program> program = elementwise(*op);
+    if (!program.ok() || (kSlow && !is_long() && count++ % 8 != 0)) continue;
+    Random random(7);
+    Case c;
+    c.module.items.emplace_back(*program);
+    constexpr std::uint32_t kCount = 300;
+    for (const BufferDecl& buffer : program->buffers) {
+      std::vector<std::byte> bytes(std::size_t{kCount} * stride(buffer.element));
+      for (std::size_t i = 0; i < bytes.size(); i += 4) {
+        static constexpr std::uint32_t kEdges[] = {
+            0, 1, 2, 31, 32, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xffff, 3, 7};
+        const std::uint32_t word = random.below(3) == 0 ? static_cast<std::uint32_t>(random.next())
+                                                        : kEdges[random.below(std::size(kEdges))];
+        std::memcpy(bytes.data() + i, &word, 4);
+      }
+      c.contents.push_back(std::move(bytes));
+    }
+    c.grid = {kCount / program->workgroup_size[0] + 1, 1, 1};
+    EXPECT_EQ(difference(c), "") << op->id;
+  }
+}
+
+TEST_F(Cpu, RunsOnSeveralThreadsAtOnce) {
+  const Case c = generate_case(3);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < 5; ++k) {
+        if (!difference(c).empty()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(CpuPool, DoesAllOfAJobOnceAlsoFromInside) {
+  std::vector<std::atomic<int>> done(10'000);
+  Job job;
+  job.count = done.size();
+  job.piece = 7;
+  job.threads = 4;
+  job.work = [&](std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) ++done[i];
+    Job inner;
+    inner.count = 10;
+    inner.threads = 4;
+    inner.work = [](std::uint64_t, std::uint64_t) {};
+    run_job(inner);
+  };
+  run_job(job);
+  for (const std::atomic<int>& each : done) ASSERT_EQ(each, 1);
+}
+
+// Any bytes, and code with any byte changed, load or do not; nothing is run.
+TEST_F(Cpu, DamagedObjectsAreRefusedOrLoaded) {
+  const Result<Linked> linked = link(generate_case(1).program(), [] {
+    Registry registry;
+    (void)registry.add(generate_case(1).module);
+    return registry;
+  }());
+  ASSERT_TRUE(linked.ok());
+  const Result<CpuProgram> program = compile_cpu(*linked, *host_target());
+  ASSERT_TRUE(program.ok());
+  std::string reason;
+  EXPECT_NE(load_object(program->object, reason), nullptr) << reason;
+  Random random(5);
+  for (int i = 0; i < (kSlow ? 2'000 : 20'000); ++i) {
+    std::string damaged = program->object;
+    const std::uint64_t changes = 1 + random.below(3);
+    // Most of it is code; what matters is at both ends.
+    for (std::uint64_t k = 0; k < changes; ++k) {
+      const std::uint64_t near = random.below(2048);
+      const std::uint64_t at = random.below(2) == 0 ? near : damaged.size() - 1 - near;
+      damaged[at % damaged.size()] = static_cast<char>(random.next());
+    }
+    if (random.one_in(4)) damaged.resize(random.next() % damaged.size());
+    (void)load_object(damaged, reason);
+    (void)unpack(damaged);
+  }
+  const std::optional<CpuProgram> back = unpack(pack(*program));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->key, program->key);
+  EXPECT_EQ(back->object, program->object);
+  EXPECT_EQ(back->scratch_bytes, program->scratch_bytes);
+}
+
+TEST(CpuCache, KeepsEntriesAndRefusesDamagedOnes) {
+  const char* before = std::getenv("VYRE_CACHE");
+  const std::string kept = before == nullptr ? "" : before;
+  const std::string folder = ::testing::TempDir() + "vyre_cpu_cache";
+  std::filesystem::remove_all(folder);
+  setenv("VYRE_CACHE", folder.c_str(), 1);
+  EXPECT_FALSE(read_cache("a"));
+  write_cache("a", "contents");
+  EXPECT_EQ(read_cache("a"), "contents");
+  EXPECT_FALSE(read_cache("b"));
+  EXPECT_EQ(cache_stats().files, 1u);
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/cpu")) {
+    std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
+  }
+  EXPECT_FALSE(read_cache("a"));
+  EXPECT_EQ(clear_cache(), 1u);
+  EXPECT_EQ(cache_stats().files, 0u);
+  before == nullptr ? unsetenv("VYRE_CACHE") : setenv("VYRE_CACHE", kept.c_str(), 1);
+}
+
+// Assembled, since it cannot run here.
+TEST_F(Cpu, WritesCodeForOtherMachines) {
+  for (std::uint64_t seed = 0; seed < (kSlow ? 3 : 20); ++seed) {
+    const Case c = generate_case(seed);
+    Registry registry;
+    ASSERT_TRUE(registry.add(c.module).ok());
+    const Result<Linked> linked = link(c.program(), registry);
+    ASSERT_TRUE(linked.ok());
+    const Result<std::string> text =
+        show_cpu(*linked, *find_cpu_target("aarch64"), CpuText::Assembly);
+    ASSERT_TRUE(text.ok()) << render(text.diagnostics()[0]);
+    EXPECT_NE(text->find("vyre_kernel:"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace vyre

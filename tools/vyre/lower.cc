@@ -1,0 +1,96 @@
+// `vyre lower`: prints what a backend makes of a program. `vyre cache`: what is kept of that.
+#include "tools/vyre/command.h"
+#include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cpu/code.h"
+#include "vyre/backends/cpu/target.h"
+#include "vyre/base/text.h"
+#include "vyre/vyre.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::string_view kSynopsis = "lower FILE --to llvm|asm [--program NAME] [--cpu TARGET]";
+
+std::string target_names() {
+  std::string names;
+  for (std::string_view name : cpu_targets()) {
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+int run_lower(const Invocation& invocation, const Console& console) {
+  const bool json = invocation.json();
+  std::vector<Diagnostic> wrong;
+  const std::string_view to = invocation.value("--to");
+  if (!invocation.has("--to")) {
+    wrong.push_back(
+        diagnose<message::missing_operand>("lower", "to know what to print", kSynopsis));
+  } else if (to != "llvm" && to != "asm") {
+    wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), "llvm, asm"));
+  }
+  std::optional<CpuTarget> target = host_target();
+  if (invocation.has("--cpu")) {
+    target = find_cpu_target(invocation.value("--cpu"));
+    if (!target) {
+      wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(invocation.value("--cpu")),
+                                                        target_names()));
+    }
+  } else if (!target) {
+    wrong.push_back(diagnose<message::missing_operand>("lower", "the kind of machine", kSynopsis));
+  }
+  if (!wrong.empty()) return report(wrong, json, console);
+
+  Result<Source> source = read_input(invocation.operands[0], console);
+  if (!source.ok()) return report(source.diagnostics(), json, console);
+  const Result<Loaded> loaded = load(std::move(*source));
+  if (!loaded.ok()) return report(loaded.diagnostics(), json, console);
+  Registry registry;
+  if (const auto added = registry.add(loaded->module); !added.ok()) {
+    return report(added.diagnostics(), json, console);
+  }
+  const std::string_view only = invocation.value("--program");
+  std::string out;
+  std::string names;
+  for (const Item& item : loaded->module.items) {
+    const Program* program = std::get_if<Program>(&item);
+    if (program == nullptr) continue;
+    names += (names.empty() ? "" : ", ") + shorten(program->name);
+    if (invocation.has("--program") && program->name != only) continue;
+    const Result<Linked> linked = link(*program, registry);
+    if (!linked.ok()) return report(linked.diagnostics(), json, console);
+    const Result<std::string> text =
+        show_cpu(*linked, *target, to == "asm" ? CpuText::Assembly : CpuText::Optimised);
+    if (!text.ok()) return report(text.diagnostics(), json, console);
+    out += *text;
+  }
+  if (out.empty()) {
+    const std::string& file = loaded->source.file;
+    return report({{names.empty() ? diagnose<message::no_programs>(file)
+                                  : diagnose<message::unknown_program>(file, shown(only), names)}},
+                  json, console);
+  }
+  return print_text(out, json, console);
+}
+
+int run_cache(const Invocation& invocation, const Console& console) {
+  const std::uint64_t cleared = invocation.has("--clear") ? clear_cache() : 0;
+  const CacheStats stats = cache_stats();
+  if (invocation.json()) {
+    console.print("{\"folder\":" + json_quote(stats.folder) + ",\"files\":" +
+                  std::to_string(stats.files) + ",\"bytes\":" + std::to_string(stats.bytes) +
+                  ",\"cleared\":" + std::to_string(cleared) + "}\n");
+  } else if (stats.folder.empty()) {
+    console.print("There is no cache: none of VYRE_CACHE, XDG_CACHE_HOME and HOME is set.\n");
+  } else if (invocation.has("--clear")) {
+    console.print("Deleted " + plural(cleared, "program") + " from " + stats.folder + "\n");
+  } else {
+    console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
+                  stats.folder + "\n");
+  }
+  return kFine;
+}
+
+}  // namespace vyre

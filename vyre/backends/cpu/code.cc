@@ -1,0 +1,129 @@
+#include "vyre/backends/cpu/code.h"
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cpu/target.h"
+#include "vyre/passes/inline.h"
+#include "vyre/passes/pass.h"
+#include "vyre/passes/specialise.h"
+#include "vyre/wire/wire.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::string_view kMagic = "vyre-cpu";
+
+// An optimised program in workgroups that fit the target.
+struct Ready {
+  Program program;
+  bool is_limited = false;
+};
+Result<Ready> ready(const Linked& linked, const CpuTarget& target) {
+  Result<Program> program = optimise(linked);
+  if (!program) return program.diagnostics();
+  std::optional<Program> other = regrouped(*program, target.width);
+  if (!other) return Ready{std::move(*program), false};
+  // The ids of workgroups have become divisions.
+  Result<Program> again = optimise(Linked{std::move(*other), {}});
+  if (!again) return again.diagnostics();
+  return Ready{std::move(*again), true};
+}
+
+Diagnostic no_llvm(const std::string& reason) {
+  return diagnose<message::unavailable_backend>("cpu", reason, "interp");
+}
+
+struct Memory {
+  std::mutex mutex;
+  std::map<std::string, CpuProgram> programs;
+};
+Memory& memory() {
+  static Memory& all = *new Memory;
+  return all;
+}
+constexpr std::size_t kMaxKept = 256;
+
+}  // namespace
+
+std::string pack(const CpuProgram& program) {
+  std::string bytes(kMagic);
+  const auto put = [&](std::uint64_t number) {
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  put(program.key.size());
+  bytes += program.key;
+  for (std::uint32_t size : program.workgroup_size) put(size);
+  put(program.is_limited ? 1 : 0);
+  put(program.scratch_bytes);
+  return bytes + program.object;
+}
+
+std::optional<CpuProgram> unpack(std::string_view bytes) {
+  CpuProgram program;
+  if (!bytes.starts_with(kMagic)) return std::nullopt;
+  bytes.remove_prefix(kMagic.size());
+  bool whole = true;
+  const auto take = [&] {
+    std::uint64_t number = 0;
+    whole = whole && bytes.size() >= sizeof number;
+    if (!whole) return number;
+    std::memcpy(&number, bytes.data(), sizeof number);
+    bytes.remove_prefix(sizeof number);
+    return number;
+  };
+  const std::uint64_t size = take();
+  if (!whole || size > bytes.size()) return std::nullopt;
+  program.key = bytes.substr(0, size);
+  bytes.remove_prefix(size);
+  for (std::uint32_t& axis : program.workgroup_size) axis = static_cast<std::uint32_t>(take());
+  program.is_limited = take() != 0;
+  program.scratch_bytes = take();
+  if (!whole) return std::nullopt;
+  program.object = bytes;
+  return program;
+}
+
+Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target) {
+  Result<Program> inlined = inline_calls(linked);
+  if (!inlined) return inlined.diagnostics();
+  const std::string key = digest(*inlined) + " " + text(target) + " " VYRE_COMPILER;
+  {
+    const std::lock_guard lock(memory().mutex);
+    const auto known = memory().programs.find(key);
+    if (known != memory().programs.end()) return known->second;
+  }
+  std::optional<CpuProgram> program;
+  if (const std::optional<std::string> bytes = read_cache(key)) program = unpack(*bytes);
+  if (!program || program->key != key) {
+    std::string reason;
+    const llvm::Api* api = llvm::load_llvm(reason);
+    if (api == nullptr) return no_llvm(reason);
+    const Result<Ready> made = ready(linked, target);
+    if (!made) return made.diagnostics();
+    const Bounds bounds = general_variant(made->program).bounds;
+    Result<CpuCode> code = emit_cpu(*api, made->program, bounds, target, made->is_limited);
+    if (!code) return code.diagnostics();
+    program = CpuProgram{key, made->program.workgroup_size, made->is_limited, code->scratch_bytes,
+                         std::move(code->object)};
+    write_cache(key, pack(*program));
+  }
+  const std::lock_guard lock(memory().mutex);
+  if (memory().programs.size() >= kMaxKept) memory().programs.clear();
+  return memory().programs.insert_or_assign(key, std::move(*program)).first->second;
+}
+
+Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuText what) {
+  std::string reason;
+  const llvm::Api* api = llvm::load_llvm(reason);
+  if (api == nullptr) return no_llvm(reason);
+  const Result<Ready> made = ready(linked, target);
+  if (!made) return made.diagnostics();
+  const Bounds bounds = general_variant(made->program).bounds;
+  return print_cpu(*api, made->program, bounds, target, made->is_limited, what);
+}
+
+}  // namespace vyre

@@ -1,0 +1,229 @@
+#include "vyre/backends/cpu/device.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "vyre/backends/cpu/code.h"
+#include "vyre/backends/cpu/object.h"
+#include "vyre/backends/cpu/pool.h"
+#include "vyre/backends/cpu/target.h"
+#include "vyre/base/zeroed.h"
+
+namespace vyre {
+namespace {
+
+// Vectors are read and written at their own alignment, and lines are not shared.
+constexpr std::size_t kAlign = 64;
+// Work for which another thread is not worth waking: invocations times expressions.
+constexpr std::uint64_t kSmall = 200'000;
+// A gang may look at elements up to its width below 0: no buffer reaches there from above.
+constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
+
+struct HostMemory : DeviceMemory {
+  ~HostMemory() override { std::free(whole); }
+  void* whole = nullptr;
+  std::byte* bytes = nullptr;
+};
+
+struct CodeKernel : Kernel {
+  CpuProgram program;
+  std::shared_ptr<const LoadedCode> code;
+  std::array<std::uint32_t, 3> workgroup_size{};  // as the program is written
+  std::uint64_t expressions = 0;
+  std::vector<std::uint32_t> strides;  // of the buffers
+};
+
+// Code that is loaded, by key.
+std::shared_ptr<const LoadedCode> loaded(const CpuProgram& program, std::string& reason) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::map<std::string, std::weak_ptr<const LoadedCode>>;
+  const std::lock_guard lock(mutex);
+  if (all.size() > 1000) std::erase_if(all, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<const LoadedCode>& known = all[program.key];
+  std::shared_ptr<const LoadedCode> code = known.lock();
+  if (code == nullptr) known = code = load_object(program.object, reason);
+  return code;
+}
+
+// The memory of a thread for workgroups.
+class Scratch {
+ public:
+  ~Scratch() { std::free(bytes_); }
+  std::byte* get(std::uint64_t size) {
+    if (size > size_) {
+      std::free(bytes_);
+      size_ = (size + kAlign - 1) / kAlign * kAlign;
+      bytes_ = static_cast<std::byte*>(std::aligned_alloc(kAlign, size_));
+      if (bytes_ == nullptr) size_ = 0;
+    }
+    return bytes_;
+  }
+
+ private:
+  std::byte* bytes_ = nullptr;
+  std::uint64_t size_ = 0;
+};
+
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(const CpuTarget& target) {
+    info_.backend = "cpu";
+    info_.name = std::to_string(worker_count()) + " cores, vectors of " +
+                 std::to_string(target.width) + " invocations";
+    info_.max_invocations = 65536;
+    info_.max_workgroup_size = {65536, 65536, 65536};
+    info_.max_workgroup_bytes = std::uint64_t{64} << 20;
+    info_.max_buffer_bytes = std::min(physical_memory() / 2, kMaxBuffer);
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<Kernel>> load(const Artifact& artifact) override {
+    const Program& program = artifact.linked.program;
+    auto kernel = std::make_unique<CodeKernel>();
+    std::optional<CpuProgram> unpacked = unpack(artifact.code);
+    std::string reason = "it was not made for this backend";
+    if (unpacked) {
+      kernel->program = std::move(*unpacked);
+      kernel->code = loaded(kernel->program, reason);
+    }
+    if (kernel->code == nullptr) return diagnose<message::no_machine_code>(program.name, reason);
+    kernel->workgroup_size = program.workgroup_size;
+    kernel->expressions = std::max<std::size_t>(1, program.body.exprs.size());
+    for (const BufferDecl& buffer : program.buffers) {
+      kernel->strides.push_back(stride(buffer.element));
+    }
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
+    auto memory = std::make_unique<HostMemory>();
+    if (bytes <= info_.max_buffer_bytes) memory->whole = std::calloc(bytes + kAlign, 1);
+    if (memory->whole == nullptr) return diagnose<message::out_of_memory>(bytes, info_.name);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory->whole);
+    memory->bytes = static_cast<std::byte*>(memory->whole) + (kAlign - address % kAlign) % kAlign;
+    return std::unique_ptr<DeviceMemory>(std::move(memory));
+  }
+
+  Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
+    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes);
+    return true;
+  }
+
+  Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
+    std::copy_n(static_cast<const HostMemory&>(memory).bytes, bytes.size(), bytes.begin());
+    return true;
+  }
+
+  Result<std::vector<double>> run(std::span<const Launch> launches,
+                                  const RunOptions& options) override {
+    std::vector<double> seconds;
+    for (const Launch& launch : launches) {
+      const auto begin = std::chrono::steady_clock::now();
+      if (!run_one(launch, options)) return diagnose<message::interrupted>();
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      seconds.push_back(took.count());
+    }
+    return seconds;
+  }
+
+ private:
+  // False when it was stopped.
+  static bool run_one(const Launch& launch, const RunOptions& options) {
+    const auto& kernel = static_cast<const CodeKernel&>(*launch.kernel);
+    std::vector<std::uint64_t> arguments;
+    for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
+      const auto* memory = static_cast<const HostMemory*>(launch.buffers[i].memory);
+      arguments.push_back(memory == nullptr ? 0 : reinterpret_cast<std::uint64_t>(memory->bytes));
+      arguments.push_back(launch.buffers[i].bytes / kernel.strides[i]);
+    }
+    // In the workgroups that the code has.
+    std::uint64_t groups = 1;
+    std::uint64_t limit = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::uint64_t invocations =
+          std::uint64_t{launch.grid[axis]} * kernel.workgroup_size[axis];
+      const std::uint64_t size = kernel.program.workgroup_size[axis];
+      if (axis == 0) limit = invocations;
+      arguments.push_back((invocations + size - 1) / size);
+      groups *= arguments.back();
+    }
+    arguments.push_back(limit);
+    static const std::atomic<bool> never = false;
+    const std::atomic<bool>& stop = options.stop != nullptr ? *options.stop : never;
+    static_assert(sizeof stop == 1 && std::atomic<bool>::is_always_lock_free);
+    arguments.push_back(reinterpret_cast<std::uint64_t>(&stop));
+    if (groups == 0) return true;
+
+    std::uint64_t places = kernel.expressions;
+    for (std::uint32_t size : kernel.program.workgroup_size) places *= size;
+    const std::uint64_t work = groups > kSmall ? kSmall : groups * std::min(places, kSmall);
+    Job job;
+    job.count = groups;
+    job.threads = work < kSmall ? 1 : options.threads == 0 ? worker_count() : options.threads;
+    // Pieces are small enough to share the work evenly, and large enough to cost nothing to take.
+    job.piece = std::max<std::uint64_t>(
+        1, std::min(groups / (8 * job.threads) + 1, kSmall * 4 / places + 1));
+    std::atomic<bool> failed = false;
+    job.work = [&](std::uint64_t begin, std::uint64_t end) {
+      thread_local Scratch scratch;
+      std::byte* memory = scratch.get(kernel.program.scratch_bytes + kAlign);
+      if (memory == nullptr) {
+        failed = true;
+        return;
+      }
+      kernel.code->kernel(arguments.data(), begin, end, memory);
+    };
+    job.stopped = [&] { return stop.load(std::memory_order_relaxed); };
+    if (options.progress) {
+      job.progress = [&](std::uint64_t done) {
+        options.progress(static_cast<double>(done) / static_cast<double>(groups));
+      };
+    }
+    run_job(job);
+    return !stop.load(std::memory_order_relaxed) && !failed;
+  }
+
+  DeviceInfo info_;
+};
+
+// Whether LLVM seems to be here, without loading it.
+bool finds_llvm(std::string& reason) {
+  for (const char* path :
+       {"/usr/lib/x86_64-linux-gnu/libLLVM.so.19.1", "/usr/lib64/libLLVM.so.19.1",
+        "/usr/lib/libLLVM.so.19.1", "/usr/lib/llvm-19/lib/libLLVM.so.19.1"}) {
+    if (access(path, R_OK) == 0) return true;
+  }
+  return llvm::load_llvm(reason) != nullptr;
+}
+
+}  // namespace
+
+Result<Artifact> emit_cpu_artifact(const Linked& linked) {
+  const std::optional<CpuTarget> target = host_target();
+  if (!target) {
+    return diagnose<message::unavailable_backend>("cpu", "it has no code for this machine",
+                                                  "interp");
+  }
+  const Result<CpuProgram> program = compile_cpu(linked, *target);
+  if (!program) return program.diagnostics();
+  return Artifact{linked, pack(*program)};
+}
+
+Opened open_cpu() {
+  const std::optional<CpuTarget> target = host_target();
+  if (!target) return {nullptr, "it has no code for this machine"};
+  std::string reason;
+  if (!finds_llvm(reason)) return {nullptr, reason};
+  return {std::make_unique<CpuDevice>(*target), {}};
+}
+
+}  // namespace vyre

@@ -1,0 +1,11 @@
+// The CPU as a device: all cores, and vectors across invocations.
+#pragma once
+
+#include "vyre/backends/backend.h"
+
+namespace vyre {
+
+Result<Artifact> emit_cpu_artifact(const Linked& linked);
+Opened open_cpu();
+
+}  // namespace vyre

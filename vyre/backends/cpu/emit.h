@@ -1,0 +1,51 @@
+// A program as machine code for a CPU, with the invocations of a workgroup side by side in vectors.
+//
+// The code is one function:
+//   void vyre_kernel(const std::uint64_t* arguments, std::uint64_t begin, std::uint64_t end,
+//                    std::byte* scratch)
+// It runs the workgroups with the numbers [begin, end), x running fastest. The arguments are the
+// address and the length of each buffer in the order of declaration, the workgroups on each axis,
+// the invocations along x, and the address of a byte that somebody sets to end it early. `scratch`
+// is memory of the calling thread alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "vyre/backends/cpu/llvm.h"
+#include "vyre/base/result.h"
+#include "vyre/passes/bounds.h"
+
+namespace vyre {
+
+// What code is made for.
+struct CpuTarget {
+  std::string triple;
+  std::string name;      // of the CPU, as LLVM calls it
+  std::string features;  // "+avx2,-avx512f"
+  unsigned width = 8;    // invocations in a vector
+  unsigned bits = 256;   // of the vectors that the CPU is good at
+
+  friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
+};
+
+struct CpuCode {
+  std::string object;               // an ELF object with vyre_kernel
+  std::uint64_t scratch_bytes = 0;  // that a thread needs
+};
+
+enum class CpuText : std::uint8_t { Llvm, Optimised, Assembly };
+
+// Of an optimised program, with what is known of its accesses.
+// `is_limited`: along x there may be fewer invocations than its workgroups have places.
+Result<CpuCode> emit_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
+                         const CpuTarget& target, bool is_limited);
+// The same for people.
+Result<std::string> print_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
+                              const CpuTarget& target, bool is_limited, CpuText what);
+
+// A program without barriers and workgroup memory, in workgroups that are long along x and have one
+// row, so that they fit vectors; nothing where they already do, or cannot.
+std::optional<Program> regrouped(const Program& program, unsigned width);
+
+}  // namespace vyre

@@ -1,0 +1,123 @@
+#include "vyre/backends/cpu/ir.h"
+
+namespace vyre {
+
+Ir::Ir(const llvm::Api& api, unsigned width, const char* name)
+    : api_(api),
+      width_(width),
+      context_(api.ContextCreate()),
+      module_(api.ModuleCreateWithNameInContext(name, context_)),
+      builder_(api.CreateBuilderInContext(context_)) {
+  boolean = integer(1);
+  i8 = integer(8);
+  i16 = integer(16);
+  i32 = integer(32);
+  i64 = integer(64);
+  f64 = api.DoubleTypeInContext(context_);
+  nothing = api.VoidTypeInContext(context_);
+}
+
+Ir::~Ir() {
+  api_.DisposeBuilder(builder_);
+  api_.DisposeModule(module_);
+  api_.ContextDispose(context_);
+}
+
+Ir::Value Ir::splat_number(Type element, std::uint64_t value) { return ramp(element, value, 0); }
+
+Ir::Value Ir::like(Value like, unsigned bits, std::uint64_t value) {
+  return is_vector(like) ? splat_number(integer(bits), value) : number(integer(bits), value);
+}
+
+Ir::Value Ir::ramp(Type element, std::uint64_t first, std::uint64_t step) {
+  std::vector<Value> lanes;
+  for (unsigned i = 0; i < width_; ++i) lanes.push_back(number(element, first + i * step));
+  return api_.ConstVector(lanes.data(), width_);
+}
+
+Ir::Value Ir::splat(Value scalar) {
+  if (api_.IsConstant(scalar) != 0) {
+    std::vector<Value> lanes(width_, scalar);
+    return api_.ConstVector(lanes.data(), width_);
+  }
+  const Type whole = vector(type(scalar));
+  const Value first = api_.BuildInsertElement(builder_, api_.GetPoison(whole), scalar, word(0), "");
+  return api_.BuildShuffleVector(builder_, first, api_.GetPoison(whole), zero(vector(i32)), "");
+}
+
+Ir::Value Ir::shuffle(Value a, Value b, std::span<const unsigned> lanes) {
+  std::vector<Value> mask;
+  for (unsigned lane : lanes) mask.push_back(word(lane));
+  return api_.BuildShuffleVector(
+      builder_, a, b, api_.ConstVector(mask.data(), static_cast<unsigned>(mask.size())), "");
+}
+
+Ir::Type Ir::sized(Value like, unsigned bits) {
+  const Type of = type(like);
+  return is_vector_type(of) ? vector(integer(bits), api_.GetVectorSize(of)) : integer(bits);
+}
+
+Ir::Value Ir::call(std::string_view intrinsic, std::initializer_list<Value> args) {
+  Type of = type(*args.begin());
+  return call(intrinsic, {&of, 1}, args);
+}
+
+Ir::Value Ir::call(std::string_view intrinsic, std::span<Type> types,
+                   std::initializer_list<Value> args) {
+  const unsigned id = api_.LookupIntrinsicID(intrinsic.data(), intrinsic.size());
+  std::vector<Value> list(args);
+  return api_.BuildCall2(builder_, api_.IntrinsicGetType(context_, id, types.data(), types.size()),
+                         api_.GetIntrinsicDeclaration(module_, id, types.data(), types.size()),
+                         list.data(), static_cast<unsigned>(list.size()), "");
+}
+
+Ir::Value Ir::load(Type type, Value from, unsigned align) {
+  const Value value = api_.BuildLoad2(builder_, type, from, "");
+  if (align != 0) api_.SetAlignment(value, align);
+  return value;
+}
+
+void Ir::store(Value value, Value to, unsigned align) {
+  const Value done = api_.BuildStore(builder_, value, to);
+  if (align != 0) api_.SetAlignment(done, align);
+}
+
+Ir::Value Ir::local(Type type, const char* name) {
+  const Block back = here();
+  go_on(entry_);
+  const Value made = api_.BuildAlloca(builder_, type, name);
+  go_on(back);
+  return made;
+}
+
+Ir::Value Ir::phi(Type type, std::initializer_list<std::pair<Value, Block>> from) {
+  const Value made = api_.BuildPhi(builder_, type, "");
+  for (auto [value, block] : from) api_.AddIncoming(made, &value, &block, 1);
+  return made;
+}
+
+Ir::Value Ir::function(const char* name, std::span<Type> parameters, bool is_exported) {
+  const Type type =
+      api_.FunctionType(nothing, parameters.data(), static_cast<unsigned>(parameters.size()), 0);
+  function_ = api_.AddFunction(module_, name, type);
+  if (!is_exported) api_.SetLinkage(function_, llvm::kInternal);
+  entry_ = block("locals");
+  go_on(entry_);
+  return function_;
+}
+
+void Ir::attribute(Value function, unsigned index, const char* name) {
+  const std::string_view text = name;
+  const unsigned kind = api_.GetEnumAttributeKindForName(text.data(), text.size());
+  api_.AddAttributeAtIndex(function, index, api_.CreateEnumAttribute(context_, kind, 0));
+}
+
+void Ir::attribute(Value function, const char* key, const std::string& value) {
+  const std::string_view name = key;
+  api_.AddAttributeAtIndex(
+      function, 0xffffffff,
+      api_.CreateStringAttribute(context_, name.data(), static_cast<unsigned>(name.size()),
+                                 value.data(), static_cast<unsigned>(value.size())));
+}
+
+}  // namespace vyre

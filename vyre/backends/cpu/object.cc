@@ -1,0 +1,193 @@
+#include "vyre/backends/cpu/object.h"
+
+#include <elf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace vyre {
+namespace {
+
+__extension__ typedef unsigned __int128 Wide;
+
+Wide divide(Wide a, Wide b) { return a / b; }
+Wide remainder(Wide a, Wide b) { return a % b; }
+
+// What code may call.
+const void* outside(std::string_view name) {
+  if (name == "memset") return reinterpret_cast<const void*>(&std::memset);
+  if (name == "memcpy") return reinterpret_cast<const void*>(&std::memcpy);
+  if (name == "memmove") return reinterpret_cast<const void*>(&std::memmove);
+  if (name == "__udivti3") return reinterpret_cast<const void*>(&divide);
+  if (name == "__umodti3") return reinterpret_cast<const void*>(&remainder);
+  return nullptr;
+}
+
+// Reads of an object that stay inside of it.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <class T>
+  std::optional<T> read(std::uint64_t at) const {
+    if (at > bytes_.size() || bytes_.size() - at < sizeof(T)) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes_.data() + at, sizeof(T));
+    return value;
+  }
+  std::optional<std::string_view> part(std::uint64_t at, std::uint64_t size) const {
+    if (at > bytes_.size() || bytes_.size() - at < size) return std::nullopt;
+    return bytes_.substr(at, size);
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+constexpr std::uint64_t kStub = 16;  // bytes: a jump to an address that follows it
+constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
+
+}  // namespace
+
+LoadedCode::~LoadedCode() {
+  if (memory_ != nullptr) munmap(memory_, bytes_);
+}
+
+std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::string& reason) {
+  const auto fail = [&](const char* why) {
+    reason = why;
+    return nullptr;
+  };
+  const Reader file(bytes);
+  const auto header = file.read<Elf64_Ehdr>(0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL ||
+      header->e_shentsize != sizeof(Elf64_Shdr)) {
+    return fail("it is not an object file");
+  }
+#if defined(__x86_64__)
+  if (header->e_machine != EM_X86_64) return fail("it is for another machine");
+#else
+  return fail("code for this machine cannot be loaded yet");
+#endif
+
+  // Where each section goes.
+  std::vector<Elf64_Shdr> sections;
+  std::vector<std::uint64_t> places;
+  std::uint64_t size = kStub;  // nothing begins at the very beginning
+  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
+    const auto section = file.read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
+    if (!section) return fail("a section is not there");
+    sections.push_back(*section);
+    places.push_back(0);
+    if ((section->sh_flags & SHF_ALLOC) == 0 || section->sh_size == 0) continue;
+    const std::uint64_t align = section->sh_addralign == 0 ? 1 : section->sh_addralign;
+    if ((align & (align - 1)) != 0 || align > 4096 || section->sh_size > kMaxBytes) {
+      return fail("a section has a strange size");
+    }
+    size = (size + align - 1) / align * align;
+    places.back() = size;
+    size += section->sh_size;
+    if (size > kMaxBytes) return fail("it is too large");
+  }
+
+  // The symbols; those from outside get a stub behind the sections.
+  struct Symbol {
+    bool known = false;
+    std::uint64_t place = 0;
+  };
+  std::vector<Symbol> symbols;
+  std::vector<const void*> stubs;
+  std::uint64_t entry = 0;
+  bool has_entry = false;
+  size = (size + kStub - 1) / kStub * kStub;
+  for (const Elf64_Shdr& table : sections) {
+    if (table.sh_type != SHT_SYMTAB) continue;
+    if (!symbols.empty() || table.sh_link >= sections.size()) return fail("its symbols are odd");
+    const Elf64_Shdr& names = sections[table.sh_link];
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = file.read<Elf64_Sym>(table.sh_offset + at);
+      const auto all = file.part(names.sh_offset, names.sh_size);
+      if (!symbol || !all || symbol->st_name > all->size()) return fail("a symbol is not there");
+      std::string_view name = all->substr(symbol->st_name);
+      name = name.substr(0, name.find('\0'));
+      Symbol& known = symbols.emplace_back();
+      if (symbol->st_shndx == SHN_UNDEF) {
+        const void* address = outside(name);
+        if (address == nullptr) continue;
+        known = {true, size + stubs.size() * kStub};
+        stubs.push_back(address);
+      } else if (symbol->st_shndx < sections.size()) {
+        const Elf64_Shdr& home = sections[symbol->st_shndx];
+        if ((home.sh_flags & SHF_ALLOC) == 0 || symbol->st_value > home.sh_size) continue;
+        known = {true, places[symbol->st_shndx] + symbol->st_value};
+        if (name == "vyre_kernel") {
+          entry = known.place;
+          has_entry = (home.sh_flags & SHF_EXECINSTR) != 0 && symbol->st_value < home.sh_size;
+        }
+      }
+    }
+  }
+  if (!has_entry) return fail("it has no kernel");
+  const std::uint64_t total = size + stubs.size() * kStub;
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+
+  auto code = std::make_shared<LoadedCode>();
+  code->bytes_ = static_cast<std::size_t>((total + page - 1) / page * page);
+  void* memory =
+      mmap(nullptr, code->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return fail("there is no memory for it");
+  code->memory_ = memory;
+  auto* base = static_cast<std::byte*>(memory);
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const Elf64_Shdr& section = sections[i];
+    if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_size == 0) continue;
+    if (section.sh_type == SHT_NOBITS) continue;
+    const auto contents = file.part(section.sh_offset, section.sh_size);
+    if (!contents) return fail("a section is not there");
+    std::memcpy(base + places[i], contents->data(), contents->size());
+  }
+  for (std::size_t i = 0; i < stubs.size(); ++i) {
+    constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
+    std::memcpy(base + size + i * kStub, kJump, sizeof kJump);
+    std::memcpy(base + size + i * kStub + sizeof kJump, &stubs[i], sizeof(void*));
+  }
+  for (const Elf64_Shdr& list : sections) {
+    if (list.sh_type == SHT_REL) return fail("its relocations are odd");
+    if (list.sh_type != SHT_RELA || list.sh_info >= sections.size()) continue;
+    const Elf64_Shdr& target = sections[list.sh_info];
+    if ((target.sh_flags & SHF_ALLOC) == 0) continue;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= list.sh_size; at += sizeof(Elf64_Rela)) {
+      const auto entry_of = file.read<Elf64_Rela>(list.sh_offset + at);
+      if (!entry_of) return fail("a relocation is not there");
+      const std::uint64_t index = ELF64_R_SYM(entry_of->r_info);
+      const std::uint64_t kind = ELF64_R_TYPE(entry_of->r_info);
+      const std::uint64_t width = kind == R_X86_64_64 || kind == R_X86_64_PC64 ? 8 : 4;
+      if (index >= symbols.size() || !symbols[index].known)
+        return fail("it calls what is not there");
+      if (entry_of->r_offset > target.sh_size || target.sh_size - entry_of->r_offset < width) {
+        return fail("a relocation is outside of its section");
+      }
+      const std::uint64_t place = places[list.sh_info] + entry_of->r_offset;
+      const std::uint64_t symbol =
+          symbols[index].place + static_cast<std::uint64_t>(entry_of->r_addend);
+      std::uint64_t value = symbol - place;
+      if (kind == R_X86_64_64) {
+        value = reinterpret_cast<std::uint64_t>(base) + symbol;
+      } else if (kind != R_X86_64_PC32 && kind != R_X86_64_PLT32 && kind != R_X86_64_PC64) {
+        return fail("it has a relocation of an unknown kind");
+      }
+      std::memcpy(base + place, &value, width);
+    }
+  }
+  if (mprotect(memory, code->bytes_, PROT_READ | PROT_EXEC) != 0) {
+    return fail("this system does not let memory be executed");
+  }
+  code->kernel = reinterpret_cast<CpuKernel>(base + entry);
+  return code;
+}
+
+}  // namespace vyre

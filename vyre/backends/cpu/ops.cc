@@ -1,0 +1,425 @@
+#include "vyre/backends/cpu/ops.h"
+
+#include "vyre/ir/ops.h"
+
+namespace vyre {
+
+using llvm::Compare;
+using Value = Ir::Value;
+
+Lanes Ops::constant(DataType type, const Bits& bits) {
+  Lanes value{type, false, {}};
+  for (std::size_t i = 0; i < part_count(type); ++i) {
+    if (part_bits(type) == 64) {
+      value.parts[i] =
+          ir_.wide(bits.lanes[2 * i] | static_cast<std::uint64_t>(bits.lanes[2 * i + 1]) << 32);
+    } else {
+      value.parts[i] = ir_.word(bits.lanes[i]);
+    }
+  }
+  return value;
+}
+
+Lanes Ops::whole(Lanes value) {
+  if (value.is_bit) value.parts[0] = ir_.zext(value.parts[0], 32);
+  value.is_bit = false;
+  return value;
+}
+
+Value Ops::truth(const Lanes& value) {
+  return value.is_bit ? value.parts[0] : ir_.not_zero(value.parts[0]);
+}
+
+Lanes Ops::splat(Lanes value) {
+  if (is_vector(value)) return value;
+  for (Value& part : value.parts) {
+    if (part != nullptr) part = ir_.splat(part);
+  }
+  return value;
+}
+
+void Ops::unify(Lanes& a, Lanes& b) {
+  if (is_vector(a) == is_vector(b)) return;
+  a = splat(a);
+  b = splat(b);
+}
+
+Lanes Ops::select(Lanes condition, Lanes yes, Lanes no) {
+  if (yes.is_bit != no.is_bit) {
+    yes = whole(yes);
+    no = whole(no);
+  }
+  const Value test = truth(condition);
+  unify(yes, no);
+  if (ir_.is_vector(test)) {
+    yes = splat(yes);
+    no = splat(no);
+  }
+  Lanes result = yes;
+  for (std::size_t i = 0; i < part_count(yes.type); ++i) {
+    result.parts[i] = ir_.select(test, yes.parts[i], no.parts[i]);
+  }
+  return result;
+}
+
+Lanes Ops::apply(Operation op, Lanes a, Lanes b) {
+  const bool unary = kArity[static_cast<std::size_t>(op)] == 1;
+  if (unary) b = a;
+  unify(a, b);
+  const OperationInfo& row = info(op);
+  if (op == Operation::LogicalNot) return bit(ir_.invert(truth(a)));
+  if (op == Operation::And) return bit(ir_.both(truth(a), truth(b)));
+  if (op == Operation::Or) return bit(ir_.either(truth(a), truth(b)));
+  // Tests stay i1 where they are put together.
+  const bool bits = a.is_bit && b.is_bit;
+  if (bits && op == Operation::BitAnd) return {a.type, true, {ir_.both(a.parts[0], b.parts[0])}};
+  if (bits && op == Operation::BitOr) return {a.type, true, {ir_.either(a.parts[0], b.parts[0])}};
+  if (bits && (op == Operation::BitXor || op == Operation::Ne)) {
+    const DataType type = op == Operation::Ne ? DataType::U32 : a.type;
+    return {type, true, {ir_.exclusive(a.parts[0], b.parts[0])}};
+  }
+  a = whole(a);
+  b = whole(b);
+  if (a.type == DataType::U128) return of_pair(op, a, b);
+  const unsigned width = part_bits(a.type);
+  const bool is_signed = a.type == DataType::I32;
+  const bool vector = a.type == DataType::Vec2U32 || a.type == DataType::Vec4U32;
+  const bool counts = op == Operation::Popcount || op == Operation::Clz || op == Operation::Ctz;
+  Lanes result{result_of(op, a.type), false, {}};
+  if (row.signature == Signature::Test && !counts) {
+    if (!vector) return bit(test(op, is_signed, a.parts[0], b.parts[0]));
+    for (std::size_t i = 0; i < part_count(a.type); ++i) {
+      result.parts[i] = ir_.zext(test(op, false, a.parts[i], b.parts[i]), 32);
+    }
+    return result;
+  }
+  for (std::size_t i = 0; i < part_count(a.type); ++i) {
+    result.parts[i] = number(op, width, is_signed, a.parts[i], b.parts[i]);
+  }
+  if (counts && width == 64) result.parts[0] = ir_.trunc(result.parts[0], 32);
+  return result;
+}
+
+Value Ops::test(Operation op, bool is_signed, Value a, Value b) {
+  switch (op) {
+    case Operation::Eq: return ir_.compare(Compare::Eq, a, b);
+    case Operation::Ne: return ir_.compare(Compare::Ne, a, b);
+    case Operation::Lt: return ir_.compare(is_signed ? Compare::Slt : Compare::Ult, a, b);
+    case Operation::Gt: return ir_.compare(is_signed ? Compare::Sgt : Compare::Ugt, a, b);
+    case Operation::Le: return ir_.compare(is_signed ? Compare::Sle : Compare::Ule, a, b);
+    default: return ir_.compare(is_signed ? Compare::Sge : Compare::Uge, a, b);
+  }
+}
+
+// A count of 32 bits for a value of so many, modulo that.
+Value Ops::count_for(Value count, unsigned bits) {
+  if (bits == 64) count = ir_.zext(count, 64);
+  return ir_.both(count, ir_.like(count, bits, bits - 1));
+}
+
+// On parts of 32 or 64 bits.
+Value Ops::number(Operation op, unsigned bits, bool is_signed, Value a, Value b) {
+  const Value no = ir_.zero(ir_.boolean);
+  switch (op) {
+    case Operation::Negate: return ir_.sub(ir_.zero(ir_.type(a)), a);
+    case Operation::BitNot: return ir_.invert(a);
+    case Operation::Popcount: return ir_.call("llvm.ctpop", {a});
+    case Operation::Clz: return ir_.call("llvm.ctlz", {a, no});
+    case Operation::Ctz: return ir_.call("llvm.cttz", {a, no});
+    case Operation::ReverseBits: return ir_.call("llvm.bitreverse", {a});
+    case Operation::BitOr: return ir_.either(a, b);
+    case Operation::BitXor: return ir_.exclusive(a, b);
+    case Operation::BitAnd: return ir_.both(a, b);
+    case Operation::Shl: return ir_.shl(a, count_for(b, bits));
+    case Operation::Shr:
+      return is_signed ? ir_.ashr(a, count_for(b, bits)) : ir_.lshr(a, count_for(b, bits));
+    case Operation::RotateLeft: return ir_.call("llvm.fshl", {a, a, count_for(b, bits)});
+    case Operation::RotateRight: return ir_.call("llvm.fshr", {a, a, count_for(b, bits)});
+    case Operation::Add: return ir_.add(a, b);
+    case Operation::Sub: return ir_.sub(a, b);
+    case Operation::Mul: return ir_.mul(a, b);
+    case Operation::Div: return quotient(bits, is_signed, a, b);
+    case Operation::Mod: {
+      const Value rest = ir_.sub(a, ir_.mul(quotient(bits, is_signed, a, b), b));
+      return ir_.select(ir_.equal_zero(b), ir_.zero(ir_.type(a)), rest);
+    }
+    case Operation::Min: return ir_.call(is_signed ? "llvm.smin" : "llvm.umin", {a, b});
+    case Operation::Max: return ir_.call(is_signed ? "llvm.smax" : "llvm.umax", {a, b});
+    case Operation::AbsDiff:
+      return ir_.sub(ir_.call("llvm.umax", {a, b}), ir_.call("llvm.umin", {a, b}));
+    case Operation::MulHigh: return high_product(bits, a, b);
+    case Operation::AddSat: return ir_.call(is_signed ? "llvm.sadd.sat" : "llvm.uadd.sat", {a, b});
+    case Operation::SubSat: return ir_.call(is_signed ? "llvm.ssub.sat" : "llvm.usub.sat", {a, b});
+    case Operation::LogicalNot:
+    case Operation::Or:
+    case Operation::And:
+    case Operation::Eq:
+    case Operation::Ne:
+    case Operation::Lt:
+    case Operation::Gt:
+    case Operation::Le:
+    case Operation::Ge:  // tests
+#define FORM(name, tag, arity, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;
+  }
+  return a;
+}
+
+// Truncated; 0 where the divisor is 0. The quotient of two numbers of 32 bits, as doubles, rounds
+// to a number whose integer part is the right one: a / b is at least 1 / b away from the next
+// integer above it, which is more than half a unit in the last place of 53 bits.
+Value Ops::quotient(unsigned bits, bool is_signed, Value a, Value b) {
+  const Value none = ir_.equal_zero(b);
+  const Value zero = ir_.zero(ir_.type(a));
+  const Value divisor = ir_.select(none, ir_.like(b, bits, 1), b);
+  const auto magnitude = [&](Value of) {
+    return ir_.call("llvm.abs", {of, ir_.zero(ir_.boolean)});
+  };
+  const Value dividend = is_signed ? magnitude(a) : a;
+  const Value by = is_signed ? magnitude(divisor) : divisor;
+  Value result;
+  if (bits == 32 && ir_.is_vector(a)) {
+    const llvm::Api& api = ir_.api();
+    const Ir::Type doubles = ir_.vector(ir_.f64);
+    const Value top = api.BuildUIToFP(ir_.builder(), dividend, doubles, "");
+    const Value bottom = api.BuildUIToFP(ir_.builder(), by, doubles, "");
+    const Value real = api.BuildFDiv(ir_.builder(), top, bottom, "");
+    result = api.BuildFPToUI(ir_.builder(), real, ir_.type(a), "");
+  } else {
+    result = ir_.udiv(dividend, by);
+  }
+  if (is_signed) {
+    const Value sign = ir_.ashr(ir_.exclusive(a, b), ir_.like(a, bits, bits - 1));
+    result = ir_.sub(ir_.exclusive(result, sign), sign);
+  }
+  return ir_.select(none, zero, result);
+}
+
+Value Ops::high_product(unsigned bits, Value a, Value b) {
+  const auto shifted = [&](Value of, unsigned by, unsigned width) {
+    return ir_.lshr(of, ir_.like(of, width, by));
+  };
+  if (bits == 32) {
+    return ir_.trunc(shifted(ir_.mul(ir_.zext(a, 64), ir_.zext(b, 64)), 32, 64), 32);
+  }
+  if (!ir_.is_vector(a)) {
+    return ir_.trunc(shifted(ir_.mul(ir_.zext(a, 128), ir_.zext(b, 128)), 64, 128), 64);
+  }
+  // From four products of halves.
+  const Value mask = ir_.like(a, 64, 0xffffffff);
+  const Value a0 = ir_.both(a, mask);
+  const Value a1 = shifted(a, 32, 64);
+  const Value b0 = ir_.both(b, mask);
+  const Value b1 = shifted(b, 32, 64);
+  const Value low = shifted(ir_.mul(a0, b0), 32, 64);
+  const Value middle = ir_.add(ir_.mul(a1, b0), low);
+  const Value other = ir_.add(ir_.mul(a0, b1), ir_.both(middle, mask));
+  return ir_.add(ir_.mul(a1, b1), ir_.add(shifted(middle, 32, 64), shifted(other, 32, 64)));
+}
+
+// --- 128 bits, as two parts ---------------------------------------------------------------------
+
+Ops::Pair Ops::sum(Pair a, Pair b) {
+  const Value low = ir_.add(a.low, b.low);
+  const Value carry = ir_.zext(ir_.compare(Compare::Ult, low, a.low), 64);
+  return {low, ir_.add(ir_.add(a.high, b.high), carry)};
+}
+
+Ops::Pair Ops::difference(Pair a, Pair b) {
+  const Value borrow = ir_.zext(ir_.compare(Compare::Ult, a.low, b.low), 64);
+  return {ir_.sub(a.low, b.low), ir_.sub(ir_.sub(a.high, b.high), borrow)};
+}
+
+Value Ops::less(Pair a, Pair b) {
+  const Value below = ir_.compare(Compare::Ult, a.low, b.low);
+  const Value same = ir_.compare(Compare::Eq, a.high, b.high);
+  return ir_.either(ir_.compare(Compare::Ult, a.high, b.high), ir_.both(same, below));
+}
+
+// One lane after the other.
+Ops::Pair Ops::divided(Operation op, Pair a, Pair b) {
+  const Ir::Type whole = ir_.integer(128);
+  const auto joined = [&](Value low, Value high) {
+    return ir_.either(ir_.zext(low, 128), ir_.shl(ir_.zext(high, 128), ir_.number(whole, 64)));
+  };
+  const auto one = [&](Pair x, Pair y) -> Pair {
+    const Value by = joined(y.low, y.high);
+    const Value none = ir_.equal_zero(by);
+    const Value divisor = ir_.select(none, ir_.number(whole, 1), by);
+    const Value dividend = joined(x.low, x.high);
+    const Value value =
+        op == Operation::Div ? ir_.udiv(dividend, divisor) : ir_.urem(dividend, divisor);
+    const Value result = ir_.select(none, ir_.zero(whole), value);
+    return {ir_.trunc(result, 64), ir_.trunc(ir_.lshr(result, ir_.number(whole, 64)), 64)};
+  };
+  if (!ir_.is_vector(a.low)) return one(a, b);
+  Pair all{ir_.zero(ir_.type(a.low)), ir_.zero(ir_.type(a.low))};
+  for (unsigned i = 0; i < ir_.width(); ++i) {
+    const Pair each =
+        one({ir_.lane(a.low, i), ir_.lane(a.high, i)}, {ir_.lane(b.low, i), ir_.lane(b.high, i)});
+    all.low = ir_.with_lane(all.low, ir_.word(i), each.low);
+    all.high = ir_.with_lane(all.high, ir_.word(i), each.high);
+  }
+  return all;
+}
+
+Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
+  const Pair a{left.parts[0], left.parts[1]};
+  const Pair b{right.parts[0], right.parts[1]};  // or a count
+  const auto pair = [](Pair of) { return Lanes{DataType::U128, false, {of.low, of.high}}; };
+  const auto word = [&](Value of) { return Lanes{DataType::U32, false, {ir_.trunc(of, 32)}}; };
+  const auto either = [&](Value test, Pair yes, Pair no) {
+    return pair({ir_.select(test, yes.low, no.low), ir_.select(test, yes.high, no.high)});
+  };
+  const auto unary = [&](const char* name, Value of) {
+    return ir_.call(name, {of, ir_.zero(ir_.boolean)});
+  };
+  const Value zero = ir_.zero(ir_.type(a.low));
+  const Pair none{zero, zero};
+  const Pair all{ir_.ones(ir_.type(a.low)), ir_.ones(ir_.type(a.low))};
+  // A count modulo 64, and whether it is 64 or more modulo 128.
+  const auto count = [&] { return count_for(b.low, 64); };
+  const auto is_far = [&] { return ir_.not_zero(ir_.both(b.low, ir_.like(b.low, 32, 64))); };
+  switch (op) {
+    case Operation::Negate: return pair(difference(none, a));
+    case Operation::BitNot: return pair({ir_.invert(a.low), ir_.invert(a.high)});
+    case Operation::Popcount:
+      return word(ir_.add(ir_.call("llvm.ctpop", {a.low}), ir_.call("llvm.ctpop", {a.high})));
+    case Operation::Clz:
+      return word(ir_.select(ir_.equal_zero(a.high),
+                             ir_.add(unary("llvm.ctlz", a.low), ir_.like(a.low, 64, 64)),
+                             unary("llvm.ctlz", a.high)));
+    case Operation::Ctz:
+      return word(ir_.select(ir_.equal_zero(a.low),
+                             ir_.add(unary("llvm.cttz", a.high), ir_.like(a.low, 64, 64)),
+                             unary("llvm.cttz", a.low)));
+    case Operation::ReverseBits:
+      return pair({ir_.call("llvm.bitreverse", {a.high}), ir_.call("llvm.bitreverse", {a.low})});
+    case Operation::Eq:
+    case Operation::Ne: {
+      const Value differing =
+          ir_.either(ir_.exclusive(a.low, b.low), ir_.exclusive(a.high, b.high));
+      return bit(op == Operation::Eq ? ir_.equal_zero(differing) : ir_.not_zero(differing));
+    }
+    case Operation::Lt: return bit(less(a, b));
+    case Operation::Gt: return bit(less(b, a));
+    case Operation::Le: return bit(ir_.invert(less(b, a)));
+    case Operation::Ge: return bit(ir_.invert(less(a, b)));
+    case Operation::BitOr: return pair({ir_.either(a.low, b.low), ir_.either(a.high, b.high)});
+    case Operation::BitXor:
+      return pair({ir_.exclusive(a.low, b.low), ir_.exclusive(a.high, b.high)});
+    case Operation::BitAnd: return pair({ir_.both(a.low, b.low), ir_.both(a.high, b.high)});
+    case Operation::Shl: {
+      const Value low = ir_.shl(a.low, count());
+      return either(is_far(), {zero, low}, {low, ir_.call("llvm.fshl", {a.high, a.low, count()})});
+    }
+    case Operation::Shr: {
+      const Value high = ir_.lshr(a.high, count());
+      return either(is_far(), {high, zero},
+                    {ir_.call("llvm.fshr", {a.high, a.low, count()}), high});
+    }
+    case Operation::RotateLeft:
+    case Operation::RotateRight: {
+      const Lanes turned = either(is_far(), {a.high, a.low}, a);
+      const Value low = turned.parts[0];
+      const Value high = turned.parts[1];
+      if (op == Operation::RotateLeft) {
+        return pair({ir_.call("llvm.fshl", {low, high, count()}),
+                     ir_.call("llvm.fshl", {high, low, count()})});
+      }
+      return pair({ir_.call("llvm.fshr", {high, low, count()}),
+                   ir_.call("llvm.fshr", {low, high, count()})});
+    }
+    case Operation::Add: return pair(sum(a, b));
+    case Operation::Sub: return pair(difference(a, b));
+    case Operation::Mul: {
+      const Value cross = ir_.add(ir_.mul(a.low, b.high), ir_.mul(a.high, b.low));
+      return pair({ir_.mul(a.low, b.low), ir_.add(high_product(64, a.low, b.low), cross)});
+    }
+    case Operation::Div:
+    case Operation::Mod: return pair(divided(op, a, b));
+    case Operation::Min: return either(less(a, b), a, b);
+    case Operation::Max: return either(less(a, b), b, a);
+    case Operation::AbsDiff: return either(less(a, b), difference(b, a), difference(a, b));
+    case Operation::AddSat: {
+      const Pair total = sum(a, b);
+      return either(less(total, a), all, total);
+    }
+    case Operation::SubSat: return either(less(a, b), none, difference(a, b));
+    case Operation::MulHigh:  // not of this type
+    case Operation::LogicalNot:
+    case Operation::Or:
+    case Operation::And:
+#define FORM(name, tag, arity, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;
+  }
+  return left;
+}
+
+// --- Casts --------------------------------------------------------------------------------------
+
+Lanes Ops::cast(DataType target, Lanes value) {
+  if (value.type == target) return value;
+  if (value.is_bit && (target == DataType::U32 || target == DataType::Bool)) {
+    value.type = target;
+    return value;
+  }
+  value = whole(value);
+  const DataType source = value.type;
+  if (target == DataType::Bool) {
+    Value any = value.parts[0];
+    for (std::size_t i = 1; i < part_count(source); ++i) any = ir_.either(any, value.parts[i]);
+    return {DataType::Bool, true, {ir_.not_zero(any)}};
+  }
+  const Value first = value.parts[0];
+  Lanes result{target, false, {}};
+  const bool to_vector = target == DataType::Vec2U32 || target == DataType::Vec4U32;
+  const bool from_vector = source == DataType::Vec2U32 || source == DataType::Vec4U32;
+  // The words of the source, as many as there are.
+  std::array<Value, 4> words{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < part_count(source); ++i) {
+    if (part_bits(source) == 32) {
+      words[count++] = value.parts[i];
+    } else {
+      words[count++] = ir_.trunc(value.parts[i], 32);
+      words[count++] = ir_.trunc(ir_.lshr(value.parts[i], ir_.like(first, 64, 32)), 32);
+    }
+  }
+  if (to_vector) {
+    for (std::size_t i = 0; i < part_count(target); ++i) {
+      result.parts[i] = i < count ? words[i] : words[0];
+    }
+    return result;
+  }
+  if (part_bits(target) == 32) {
+    result.parts[0] = words[0];
+    return result;
+  }
+  // To 64 or 128 bits: what is missing is the sign, which is 0 for all but i32.
+  const auto joined = [&](std::size_t i) {
+    return ir_.either(ir_.zext(words[i], 64),
+                      ir_.shl(ir_.zext(words[i + 1], 64), ir_.like(first, 64, 32)));
+  };
+  if (from_vector) {
+    result.parts[0] = joined(0);
+    if (target == DataType::U128) {
+      result.parts[1] = count == 4 ? joined(2) : ir_.zero(ir_.type(result.parts[0]));
+    }
+    return result;
+  }
+  if (part_bits(source) == 64) {
+    result.parts[0] = first;
+  } else {
+    result.parts[0] = source == DataType::I32 ? ir_.sext(first, 64) : ir_.zext(first, 64);
+  }
+  if (target == DataType::U128) {
+    result.parts[1] = source == DataType::I32 ? ir_.ashr(result.parts[0], ir_.like(first, 64, 63))
+                                              : ir_.zero(ir_.type(result.parts[0]));
+  }
+  return result;
+}
+
+}  // namespace vyre

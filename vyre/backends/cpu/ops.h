@@ -1,0 +1,76 @@
+// The operations of programs in LLVM IR, each for one invocation or for the lanes of a gang.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "vyre/backends/cpu/ir.h"
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+// A value of a program: one LLVM value for each 32 or 64 bits. They are scalars when the value is
+// the same in the whole gang, and vectors otherwise.
+struct Lanes {
+  DataType type = DataType::U32;
+  bool is_bit = false;  // a test, still as i1
+  std::array<Ir::Value, 4> parts{};
+
+  bool exists() const { return parts[0] != nullptr; }
+};
+
+// How many parts a type has, and the bits of each.
+inline std::size_t part_count(DataType type) {
+  switch (type) {
+    case DataType::Vec4U32: return 4;
+    case DataType::Vec2U32:
+    case DataType::U128: return 2;
+    default: return 1;
+  }
+}
+inline unsigned part_bits(DataType type) {
+  return type == DataType::U64 || type == DataType::U128 ? 64 : 32;
+}
+
+class Ops {
+ public:
+  explicit Ops(Ir& ir) : ir_(ir) {}
+
+  // With the meaning of eval(); a unary operation ignores `b`.
+  Lanes apply(Operation op, Lanes a, Lanes b);
+  Lanes cast(DataType target, Lanes value);
+  Lanes select(Lanes condition, Lanes yes, Lanes no);
+
+  Lanes constant(DataType type, const Bits& bits);
+  Lanes zero(DataType type) { return constant(type, {}); }
+  // As numbers of 32 or 64 bits, not as i1; and as i1.
+  Lanes whole(Lanes value);
+  Ir::Value truth(const Lanes& value);
+  Lanes bit(Ir::Value value) { return {DataType::U32, true, {value}}; }
+
+  bool is_vector(const Lanes& value) { return ir_.is_vector(value.parts[0]); }
+  Lanes splat(Lanes value);
+  // Both as vectors, if one is.
+  void unify(Lanes& a, Lanes& b);
+
+ private:
+  using Value = Ir::Value;
+  struct Pair {
+    Value low;
+    Value high;
+  };
+  Value number(Operation op, unsigned bits, bool is_signed, Value a, Value b);
+  Value test(Operation op, bool is_signed, Value a, Value b);
+  Value quotient(unsigned bits, bool is_signed, Value a, Value b);
+  Value high_product(unsigned bits, Value a, Value b);
+  Lanes of_pair(Operation op, const Lanes& a, const Lanes& b);
+  Pair sum(Pair a, Pair b);
+  Pair difference(Pair a, Pair b);
+  Value less(Pair a, Pair b);
+  Pair divided(Operation op, Pair a, Pair b);
+  Value count_for(Value count, unsigned bits);
+
+  Ir& ir_;
+};
+
+}  // namespace vyre

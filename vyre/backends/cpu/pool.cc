@@ -1,0 +1,112 @@
+#include "vyre/backends/cpu/pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace vyre {
+namespace {
+
+// A job that somebody works on.
+struct Open {
+  const Job& job;
+  std::atomic<std::uint64_t> next = 0;
+  std::atomic<std::uint64_t> done = 0;
+  std::atomic<bool> ended = false;
+  unsigned wanted = 0;   // more threads; guarded by the pool's mutex
+  unsigned working = 0;  // besides the calling one; the same
+
+  bool step() {
+    if (ended.load(std::memory_order_relaxed)) return false;
+    const std::uint64_t begin = next.fetch_add(job.piece, std::memory_order_relaxed);
+    if (begin >= job.count) return false;
+    if (job.stopped && job.stopped()) {
+      ended = true;
+      return false;
+    }
+    const std::uint64_t end = std::min(job.count, begin + job.piece);
+    job.work(begin, end);
+    done.fetch_add(end - begin, std::memory_order_relaxed);
+    return true;
+  }
+};
+
+class Pool {
+ public:
+  Pool() {
+    // The calling thread is one of the workers.
+    for (unsigned i = 1; i < worker_count(); ++i) std::thread([this] { serve(); }).detach();
+  }
+
+  void run(const Job& job) {
+    Open open{job};
+    const std::uint64_t pieces =
+        (job.count + job.piece - 1) / std::max<std::uint64_t>(1, job.piece);
+    const auto others = static_cast<unsigned>(std::min<std::uint64_t>(
+        {job.threads - 1, worker_count() - 1, pieces == 0 ? 0 : pieces - 1}));
+    if (others > 0) {
+      const std::lock_guard lock(mutex_);
+      open.wanted = others;
+      jobs_.push_back(&open);
+      others == 1 ? wake_.notify_one() : wake_.notify_all();
+    }
+    while (open.step()) {
+      if (job.progress) job.progress(open.done.load(std::memory_order_relaxed));
+    }
+    if (others == 0) return;
+    std::unique_lock lock(mutex_);
+    open.wanted = 0;
+    jobs_.remove(&open);
+    ended_.wait(lock, [&] { return open.working == 0; });
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      Open* open = nullptr;
+      wake_.wait(lock, [&] {
+        for (Open* each : jobs_) {
+          if (each->wanted > 0) open = each;
+          if (open != nullptr) return true;
+        }
+        return false;
+      });
+      --open->wanted;
+      ++open->working;
+      lock.unlock();
+      while (open->step()) {
+      }
+      lock.lock();
+      --open->working;
+      if (open->working == 0) ended_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable ended_;
+  std::list<Open*> jobs_;
+};
+
+}  // namespace
+
+unsigned worker_count() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+void run_job(const Job& job) {
+  if (job.threads <= 1) {
+    Open open{job};
+    while (open.step()) {
+      if (job.progress) job.progress(open.done.load(std::memory_order_relaxed));
+    }
+    return;
+  }
+  static Pool& pool = *new Pool;  // its threads live as long as the process
+  pool.run(job);
+}
+
+}  // namespace vyre

@@ -1,0 +1,25 @@
+// The threads that run workgroups: one pool for the process, made when it is first needed. Any
+// thread may run a job, also from inside of another job.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace vyre {
+
+// Calls work(begin, end, worker) with pieces of [0, count) of about `piece`, on at most `threads`
+// threads, the calling one among them. `worker` is below worker_count() and is used by one thread
+// at a time. Goes on until all is done, or until stopped() says so.
+struct Job {
+  std::uint64_t count = 0;
+  std::uint64_t piece = 1;
+  unsigned threads = 1;
+  std::function<void(std::uint64_t begin, std::uint64_t end)> work;
+  std::function<bool()> stopped;
+  std::function<void(std::uint64_t done)> progress;  // called by the calling thread
+};
+void run_job(const Job& job);
+
+unsigned worker_count();
+
+}  // namespace vyre

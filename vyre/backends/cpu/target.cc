@@ -1,0 +1,78 @@
+#include "vyre/backends/cpu/target.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace vyre {
+namespace {
+
+constexpr std::string_view kTargets[] = {"avx512", "avx2", "sse4.2", "x86-64", "aarch64"};
+
+#if defined(__x86_64__)
+// Of an AVX-512 CPU: what code gets faster by. Those that have these also run at full speed with
+// vectors of 512 bits.
+std::string more_features() {
+  std::string features;
+  const auto add = [&](bool has, std::string_view name) {
+    if (has) features += (features.empty() ? "+" : ",+") + std::string(name);
+  };
+  add(__builtin_cpu_supports("avx512vpopcntdq") != 0, "avx512vpopcntdq");
+  add(__builtin_cpu_supports("avx512bitalg") != 0, "avx512bitalg");
+  add(__builtin_cpu_supports("avx512vbmi") != 0, "avx512vbmi");
+  add(__builtin_cpu_supports("avx512vbmi2") != 0, "avx512vbmi2");
+  add(__builtin_cpu_supports("gfni") != 0, "gfni");
+  return features;
+}
+#endif
+
+}  // namespace
+
+std::span<const std::string_view> cpu_targets() { return kTargets; }
+
+std::optional<CpuTarget> find_cpu_target(std::string_view name) {
+  const std::string triple = "x86_64-unknown-linux-gnu";
+  if (name == "avx512") return CpuTarget{triple, "x86-64-v4", "", 16, 512};
+  if (name == "avx2") return CpuTarget{triple, "x86-64-v3", "+fast-gather", 8, 256};
+  if (name == "sse4.2") return CpuTarget{triple, "x86-64-v2", "", 4, 128};
+  if (name == "x86-64") return CpuTarget{triple, "x86-64", "", 4, 128};
+  if (name == "aarch64") return CpuTarget{"aarch64-unknown-linux-gnu", "generic", "", 4, 128};
+  return std::nullopt;
+}
+
+bool runs_here([[maybe_unused]] std::string_view name) {
+#if defined(__x86_64__)
+  if (name == "avx512") return __builtin_cpu_supports("x86-64-v4") != 0;
+  if (name == "avx2") return __builtin_cpu_supports("x86-64-v3") != 0;
+  if (name == "sse4.2") return __builtin_cpu_supports("x86-64-v2") != 0;
+  return name == "x86-64";
+#else
+  return false;
+#endif
+}
+
+std::optional<CpuTarget> host_target() {
+#if defined(__x86_64__)
+  if (const char* wanted = std::getenv("VYRE_CPU"); wanted != nullptr && runs_here(wanted)) {
+    return find_cpu_target(wanted);
+  }
+  for (std::string_view name : kTargets) {
+    if (!runs_here(name)) continue;
+    std::optional<CpuTarget> target = find_cpu_target(name);
+    if (name == "avx512") {
+      target->features = more_features();
+      // The first ones that had it slow down.
+      if (__builtin_cpu_supports("avx512vbmi2") == 0) target->width = 8, target->bits = 256;
+    }
+    return target;
+  }
+#endif
+  return std::nullopt;
+}
+
+std::string text(const CpuTarget& target) {
+  return target.triple + " " + target.name + " " + target.features + " " +
+         std::to_string(target.width) + "x" + std::to_string(target.bits);
+}
+
+}  // namespace vyre

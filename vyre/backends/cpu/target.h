@@ -1,0 +1,25 @@
+// What this machine's CPU can do, found without LLVM: it is part of the key of cached code.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "vyre/backends/cpu/emit.h"
+
+namespace vyre {
+
+// "avx512", "avx2", "sse4.2", "x86-64", "aarch64".
+std::span<const std::string_view> cpu_targets();
+// One of them; nothing for another name.
+std::optional<CpuTarget> find_cpu_target(std::string_view name);
+// Whether this machine runs code for it.
+bool runs_here(std::string_view name);
+// The best that runs here, or the one that VYRE_CPU names; nothing where no code can run.
+std::optional<CpuTarget> host_target();
+
+// As part of a key.
+std::string text(const CpuTarget& target);
+
+}  // namespace vyre
