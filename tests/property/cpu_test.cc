@@ -23,18 +23,6 @@
 namespace vyre {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kSlow = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kSlow = true;
-#else
-constexpr bool kSlow = false;
-#endif
-#else
-constexpr bool kSlow = false;
-#endif
-
 bool is_long() { return std::getenv("VYRE_LONG") != nullptr; }
 
 // A device whose code is for one of the targets, for as long as it lives.
@@ -88,7 +76,7 @@ class Cpu : public ::testing::Test {
   void check_generated(std::uint64_t first, std::uint64_t count) {
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
       GeneratorOptions options;
-      options.statements = 4 + static_cast<std::uint32_t>(seed % 12);
+      options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
       const Case c = generate_case(seed, options);
       const std::string wrong = difference(c);
       if (wrong.empty()) continue;
@@ -105,7 +93,7 @@ class Cpu : public ::testing::Test {
 };
 
 TEST_F(Cpu, GeneratedProgramsGiveTheSameBytes) {
-  check_generated(0, is_long() ? 100'000 : kSlow ? 150 : 2'000);
+  check_generated(0, is_long() ? 100'000 : kSanitized ? 150 : 2'000);
 }
 
 TEST_F(Cpu, GeneratedProgramsGiveTheSameBytesWithOtherVectors) {
@@ -114,7 +102,7 @@ TEST_F(Cpu, GeneratedProgramsGiveTheSameBytesWithOtherVectors) {
     if (!runs_here(name) || find_cpu_target(name)->name == host->name) continue;
     setenv("VYRE_CPU", std::string(name).c_str(), 1);
     SCOPED_TRACE(name);
-    check_generated(50'000, is_long() ? 10'000 : kSlow ? 20 : 300);
+    check_generated(50'000, is_long() ? 10'000 : kSanitized ? 20 : 300);
   }
 }
 
@@ -123,7 +111,7 @@ TEST_F(Cpu, LibraryOpsGiveTheSameBytes) {
   std::size_t count = 0;
   for (const Op* op : Registry().all()) {
     const Result<Program> program = elementwise(*op);
-    if (!program.ok() || (kSlow && !is_long() && count++ % 8 != 0)) continue;
+    if (!program.ok() || (kSanitized && !is_long() && count++ % 8 != 0)) continue;
     Random random(7);
     Case c;
     c.module.items.emplace_back(*program);
@@ -190,7 +178,7 @@ TEST_F(Cpu, DamagedObjectsAreRefusedOrLoaded) {
   std::string reason;
   EXPECT_NE(load_object(program->object, reason), nullptr) << reason;
   Random random(5);
-  for (int i = 0; i < (kSlow ? 2'000 : 20'000); ++i) {
+  for (int i = 0; i < (kSanitized ? 2'000 : 20'000); ++i) {
     std::string damaged = program->object;
     const std::uint64_t changes = 1 + random.below(3);
     // Most of it is code; what matters is at both ends.
@@ -232,7 +220,7 @@ TEST(CpuCache, KeepsEntriesAndRefusesDamagedOnes) {
 
 // Assembled, since it cannot run here.
 TEST_F(Cpu, WritesCodeForOtherMachines) {
-  for (std::uint64_t seed = 0; seed < (kSlow ? 3 : 20); ++seed) {
+  for (std::uint64_t seed = 0; seed < (kSanitized ? 3 : 20); ++seed) {
     const Case c = generate_case(seed);
     Registry registry;
     ASSERT_TRUE(registry.add(c.module).ok());

@@ -10,6 +10,19 @@
 
 namespace vyre {
 
+// Whether this is the slow build that looks for mistakes with memory.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 struct CommandResult {
   int status;
   std::string out;

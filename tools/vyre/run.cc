@@ -154,6 +154,12 @@ int run_run(const Invocation& invocation, const Console& console) {
       request->options.progress = progress.sink();
       return run_on(*backend, *plan, *request);
     }();
+    if (!ran.ok() && !invocation.has("--backend") && ran.diagnostics()[0].code == Code::B005) {
+      // What the default cannot do the reference can.
+      std::fprintf(console.err, "note: running on `interp`: %s\n",
+                   ran.diagnostics()[0].problem.c_str());
+      ran = run_on(*find_backend("interp"), *plan, *request);
+    }
     if (!ran.ok()) return report(ran.diagnostics(), json, console);
     if (!ran->failure.empty()) {
       if (!json) console.print(ran->trace_text + "\n");

@@ -292,7 +292,13 @@ Result<Outputs> dispatch(const Program& program, const Grid& grid,
     opened = std::move(*own);
     device = opened.get();
   }
-  const Result<Pipeline> pipeline = make_pipeline(*device, program, {options.registry, {}});
+  Result<Pipeline> pipeline = make_pipeline(*device, program, {options.registry, {}});
+  // What the default cannot do the reference can.
+  if (!pipeline && options.device == nullptr && pipeline.diagnostics()[0].code == Code::B005) {
+    opened = std::move(*open_device(*find_backend("interp")));
+    device = opened.get();
+    pipeline = make_pipeline(*device, program, {options.registry, {}});
+  }
   if (!pipeline) return pipeline.diagnostics();
 
   std::vector<BufferSize> sizes;

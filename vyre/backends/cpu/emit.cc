@@ -23,6 +23,8 @@ constexpr std::uint64_t kMaxStackBytes = std::uint64_t{128} << 10;
 constexpr std::uint32_t kMaxTwice = 400;
 // A program of so many expressions is compiled as it is: LLVM's time grows faster than its size.
 constexpr std::size_t kLarge = 5000;
+// What does not fit a thread's stack, if all of it has to be kept there, is not compiled.
+constexpr std::size_t kMaxExpressions = 20'000;
 // How many rounds of a loop pass before it looks whether it shall stop.
 constexpr std::uint32_t kRounds = 4096;
 // How deep statements may nest: a chain of `else if` may be longer than any stack.
@@ -180,6 +182,7 @@ class Emitter {
   std::uint32_t segment_ = 0;
   std::vector<Place> places_;
   std::uint64_t scratch_bytes_ = 0;
+  std::uint64_t stack_bytes_ = 0;  // that locals across barriers take
 
   // Of the function.
   std::vector<Buffer> buffers_;
@@ -386,7 +389,12 @@ Lanes Emitter::scalar(ExprId id) {
   Known& known = firsts_[id.index];
   if (known.time != time_) {
     Lanes lanes = computed(id, true);
-    known = {time_, lanes};
+    // What is the same in all lanes may be made of what is not.
+    const bool vector = ops_.is_vector(lanes);
+    for (std::size_t i = 0; vector && i < part_count(lanes.type); ++i) {
+      lanes.parts[i] = ir_.lane(lanes.parts[i], 0u);
+    }
+    firsts_[id.index] = {time_, lanes};
   }
   return known.lanes;
 }
@@ -793,7 +801,8 @@ void Emitter::give(Place& place, const Lanes& given) {
         continue;
       }
       const std::uint64_t bytes = gangs_ * (place.is_vector ? width_ : 1) * (part_bits(type) / 8);
-      if (bytes <= kMaxStackBytes / 16) {
+      if (stack_bytes_ + bytes <= kMaxStackBytes) {
+        stack_bytes_ += bytes;
         place.slots[i] =
             ir_.local(ir_.api().ArrayType2(part, gangs_), body_[place.local].name.c_str());
       } else {
@@ -1493,6 +1502,9 @@ class Machine {
 Result<std::string> produce(const llvm::Api& api, const Program& program, const Bounds& bounds,
                             const CpuTarget& target, bool is_limited, std::optional<CpuText> what,
                             std::uint64_t& scratch_bytes) {
+  if (program.body.exprs.size() > kMaxExpressions) {
+    return diagnose<message::no_machine_code>(program.name, "it is too large");
+  }
   BlockStack<OpenBlock> stack(program.body);
   for (std::uint32_t i = 0; i < program.body.stmts.size(); ++i) {
     stack.enter(i);
