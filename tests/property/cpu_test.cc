@@ -25,7 +25,6 @@ namespace {
 
 bool is_long() { return std::getenv("VYRE_LONG") != nullptr; }
 
-// A device whose code is for one of the targets, for as long as it lives.
 class Cpu : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -62,7 +62,7 @@ int run_lower(const Invocation& invocation, const Console& console) {
     const Result<Linked> linked = link(*program, registry);
     if (!linked.ok()) return report(linked.diagnostics(), json, console);
     const Result<std::string> text =
-        show_cpu(*linked, *target, to == "asm" ? CpuText::Assembly : CpuText::Optimised);
+        show_cpu(*linked, *target, to == "asm" ? CpuText::Assembly : CpuText::Llvm);
     if (!text.ok()) return report(text.diagnostics(), json, console);
     out += *text;
   }

@@ -15,6 +15,7 @@
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/pool.h"
 #include "vyre/backends/cpu/target.h"
+#include "vyre/base/text.h"
 #include "vyre/base/zeroed.h"
 
 namespace vyre {
@@ -128,7 +129,7 @@ class CpuDevice : public Device {
     std::vector<double> seconds;
     for (const Launch& launch : launches) {
       const auto begin = std::chrono::steady_clock::now();
-      if (!run_one(launch, options)) return diagnose<message::interrupted>();
+      if (const Result<bool> done = run_one(launch, options); !done) return done.diagnostics();
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       seconds.push_back(took.count());
     }
@@ -136,8 +137,7 @@ class CpuDevice : public Device {
   }
 
  private:
-  // False when it was stopped.
-  static bool run_one(const Launch& launch, const RunOptions& options) {
+  Result<bool> run_one(const Launch& launch, const RunOptions& options) const {
     const auto& kernel = static_cast<const CodeKernel&>(*launch.kernel);
     std::vector<std::uint64_t> arguments;
     for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
@@ -172,12 +172,12 @@ class CpuDevice : public Device {
     // Pieces are small enough to share the work evenly, and large enough to cost nothing to take.
     job.piece = std::max<std::uint64_t>(
         1, std::min(groups / (8 * job.threads) + 1, kSmall * 4 / places + 1));
-    std::atomic<bool> failed = false;
+    std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
       thread_local Scratch scratch;
       std::byte* memory = scratch.get(kernel.program.scratch_bytes + kAlign);
       if (memory == nullptr) {
-        failed = true;
+        lacks_memory = true;
         return;
       }
       kernel.code->kernel(arguments.data(), begin, end, memory);
@@ -189,7 +189,11 @@ class CpuDevice : public Device {
       };
     }
     run_job(job);
-    return !stop.load(std::memory_order_relaxed) && !failed;
+    if (lacks_memory) {
+      return diagnose<message::out_of_memory>(kernel.program.scratch_bytes, info_.name);
+    }
+    if (stop.load(std::memory_order_relaxed)) return diagnose<message::interrupted>();
+    return true;
   }
 
   DeviceInfo info_;
@@ -220,7 +224,11 @@ Result<Artifact> emit_cpu_artifact(const Linked& linked) {
 
 Opened open_cpu() {
   const std::optional<CpuTarget> target = host_target();
-  if (!target) return {nullptr, "it has no code for this machine"};
+  if (!target) {
+    const char* wanted = std::getenv("VYRE_CPU");
+    if (wanted == nullptr) return {nullptr, "it has no code for this machine"};
+    return {nullptr, "this machine does not run what VYRE_CPU asks for, `" + shorten(wanted) + "`"};
+  }
   std::string reason;
   if (!finds_llvm(reason)) return {nullptr, reason};
   return {std::make_unique<CpuDevice>(*target), {}};

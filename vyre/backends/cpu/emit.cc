@@ -120,8 +120,8 @@ class Emitter {
   void begin_round(Value rounds);
   void leave_loop();
   void leave_gang();
-  void store(StmtId id, const Store& store);
-  void atomic(StmtId id, const Atomic& atomic);
+  void store(const Store& store);
+  void atomic(const Atomic& atomic);
   Lanes atomic_step(const Atomic& atomic, Value pointer, Value expected, Value value);
 
   // --- Values
@@ -156,7 +156,7 @@ class Emitter {
   Value address_of(const Buffer& buffer, DataType element, Value index, bool may_wrap);
   Value spread(Value mask, std::size_t parts);
   Lanes from_memory(DataType element, Lanes loaded);
-  Lanes load_row(const Buffer& buffer, DataType element, Value pointer, Value mask);
+  Lanes load_row(DataType element, Value pointer, Value mask);
   void store_row(DataType element, Value pointer, Value mask, const Lanes& value);
   Value pointers(const Buffer& buffer, DataType element, Value index, std::size_t part);
   Ir::Type part_type(DataType type) { return part_bits(type) == 64 ? ir_.i64 : ir_.i32; }
@@ -534,7 +534,7 @@ Value Emitter::spread(Value mask, std::size_t parts) {
   return ir_.shuffle(mask, mask, lanes);
 }
 
-Lanes Emitter::load_row(const Buffer&, DataType element, Value pointer, Value mask) {
+Lanes Emitter::load_row(DataType element, Value pointer, Value mask) {
   const DataType type = loaded_type(element);
   const std::size_t parts = part_count(type);
   const Ir::Type whole = ir_.vector(part_type(type), width_ * static_cast<unsigned>(parts));
@@ -628,7 +628,7 @@ Lanes Emitter::load(ExprId id, const Expr& expr) {
   }
   if (kind(index) == Kind::Linear && shapes_[index].stride == 1) {
     const Value first = ops_.whole(scalar(index)).parts[0];
-    return load_row(buffer, element, address_of(buffer, element, first, mask != nullptr), mask);
+    return load_row(element, address_of(buffer, element, first, mask != nullptr), mask);
   }
   if (mask == nullptr) mask = ir_.ones(ir_.vector(ir_.boolean));
   Lanes lanes{type, false, {}};
@@ -642,7 +642,7 @@ Lanes Emitter::load(ExprId id, const Expr& expr) {
   return from_memory(element, lanes);
 }
 
-void Emitter::store(StmtId, const Store& store) {
+void Emitter::store(const Store& store) {
   const Buffer& buffer = buffers_[store.buffer.index];
   const DataType element = program_.buffers[store.buffer.index].element;
   const DataType type = loaded_type(element);
@@ -740,7 +740,7 @@ Lanes Emitter::atomic_step(const Atomic& atomic, Value pointer, Value expected, 
 }
 
 // One lane after the other, those that are on and in bounds.
-void Emitter::atomic(StmtId, const Atomic& atomic) {
+void Emitter::atomic(const Atomic& atomic) {
   const Buffer& buffer = buffers_[atomic.buffer.index];
   const DataType element = program_.buffers[atomic.buffer.index].element;
   const Value index = ops_.splat(ops_.whole(value(atomic.index))).parts[0];
@@ -1023,9 +1023,9 @@ void Emitter::statement(StmtId id) {
   } else if (const Assign* given = std::get_if<Assign>(&stmt)) {
     assign(id, given->local, given->value);
   } else if (const Store* stored = std::get_if<Store>(&stmt)) {
-    store(id, *stored);
+    store(*stored);
   } else if (const Atomic* update = std::get_if<Atomic>(&stmt)) {
-    atomic(id, *update);
+    atomic(*update);
   } else if (const If* choice = std::get_if<If>(&stmt)) {
     branch(id, *choice);
   } else if (const For* loop = std::get_if<For>(&stmt)) {
@@ -1533,9 +1533,8 @@ Result<std::string> produce(const llvm::Api& api, const Program& program, const 
     api.DisposeMessage(printed);
     return copy;
   };
-  if (what == CpuText::Llvm) return text();
   if (!machine.optimise(ir)) return failed();
-  if (what == CpuText::Optimised) return text();
+  if (what == CpuText::Llvm) return text();
   std::string code = machine.compile(ir, what ? llvm::kAssembly : llvm::kObject);
   if (code.empty()) return failed();
   return code;

@@ -34,7 +34,7 @@ struct CpuCode {
   std::uint64_t scratch_bytes = 0;  // that a thread needs
 };
 
-enum class CpuText : std::uint8_t { Llvm, Optimised, Assembly };
+enum class CpuText : std::uint8_t { Llvm, Assembly };
 
 // Of an optimised program, with what is known of its accesses.
 // `is_limited`: along x there may be fewer invocations than its workgroups have places.

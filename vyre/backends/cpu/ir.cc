@@ -10,7 +10,6 @@ Ir::Ir(const llvm::Api& api, unsigned width, const char* name)
       builder_(api.CreateBuilderInContext(context_)) {
   boolean = integer(1);
   i8 = integer(8);
-  i16 = integer(16);
   i32 = integer(32);
   i64 = integer(64);
   f64 = api.DoubleTypeInContext(context_);

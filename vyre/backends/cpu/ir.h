@@ -36,7 +36,7 @@ class Ir {
   Type vector(Type element, unsigned lanes) { return api_.VectorType(element, lanes); }
   Type pointer() { return api_.PointerTypeInContext(context_, 0); }
   Type type(Value value) { return api_.TypeOf(value); }
-  Type boolean, i8, i16, i32, i64, f64, nothing;
+  Type boolean, i8, i32, i64, f64, nothing;
 
   // --- Constants
   Value number(Type type, std::uint64_t value) { return api_.ConstInt(type, value, 0); }

@@ -7,9 +7,8 @@
 
 namespace vyre {
 
-// Calls work(begin, end, worker) with pieces of [0, count) of about `piece`, on at most `threads`
-// threads, the calling one among them. `worker` is below worker_count() and is used by one thread
-// at a time. Goes on until all is done, or until stopped() says so.
+// Calls work(begin, end) with pieces of [0, count) of `piece` each, on at most `threads` threads,
+// the calling one among them. Goes on until all is done, or until stopped() says so.
 struct Job {
   std::uint64_t count = 0;
   std::uint64_t piece = 1;
@@ -20,6 +19,6 @@ struct Job {
 };
 void run_job(const Job& job);
 
-unsigned worker_count();
+unsigned worker_count();  // threads that can work at the same time
 
 }  // namespace vyre

@@ -53,8 +53,8 @@ bool runs_here([[maybe_unused]] std::string_view name) {
 
 std::optional<CpuTarget> host_target() {
 #if defined(__x86_64__)
-  if (const char* wanted = std::getenv("VYRE_CPU"); wanted != nullptr && runs_here(wanted)) {
-    return find_cpu_target(wanted);
+  if (const char* wanted = std::getenv("VYRE_CPU"); wanted != nullptr) {
+    return runs_here(wanted) ? find_cpu_target(wanted) : std::nullopt;
   }
   for (std::string_view name : kTargets) {
     if (!runs_here(name)) continue;

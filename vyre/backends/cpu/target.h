@@ -16,7 +16,7 @@ std::span<const std::string_view> cpu_targets();
 std::optional<CpuTarget> find_cpu_target(std::string_view name);
 // Whether this machine runs code for it.
 bool runs_here(std::string_view name);
-// The best that runs here, or the one that VYRE_CPU names; nothing where no code can run.
+// The best that runs here, or the one that VYRE_CPU names; nothing where that does not run.
 std::optional<CpuTarget> host_target();
 
 // As part of a key.
