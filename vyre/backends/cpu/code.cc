@@ -17,22 +17,6 @@ namespace {
 
 constexpr std::string_view kMagic = "vyre-cpu";
 
-// An optimised program in workgroups that fit the target.
-struct Ready {
-  Program program;
-  bool is_limited = false;
-};
-Result<Ready> ready(const Linked& linked, const CpuTarget& target) {
-  Result<Program> program = optimise(linked);
-  if (!program) return program.diagnostics();
-  std::optional<Program> other = regrouped(*program, target.width);
-  if (!other) return Ready{std::move(*program), false};
-  // The ids of workgroups have become divisions.
-  Result<Program> again = optimise(Linked{std::move(*other), {}});
-  if (!again) return again.diagnostics();
-  return Ready{std::move(*again), true};
-}
-
 Diagnostic no_llvm(const std::string& reason) {
   return diagnose<message::unavailable_backend>("cpu", reason, "interp");
 }
@@ -48,6 +32,23 @@ Memory& memory() {
 constexpr std::size_t kMaxKept = 256;
 
 }  // namespace
+
+Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target) {
+  Result<Program> program = optimise(linked);
+  if (!program) return program.diagnostics();
+  CpuReady ready;
+  ready.target = target;
+  ready.target.width = gang_width(*program, target);
+  if (std::optional<Program> other = regrouped(*program, ready.target.width)) {
+    // The ids of workgroups have become divisions.
+    program = optimise(Linked{std::move(*other), {}});
+    if (!program) return program.diagnostics();
+    ready.is_limited = true;
+  }
+  ready.program = std::move(*program);
+  ready.bounds = general_variant(ready.program).bounds;
+  return ready;
+}
 
 std::string pack(const CpuProgram& program) {
   std::string bytes(kMagic);
@@ -102,10 +103,10 @@ Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target) {
     std::string reason;
     const llvm::Api* api = llvm::load_llvm(reason);
     if (api == nullptr) return no_llvm(reason);
-    const Result<Ready> made = ready(linked, target);
+    const Result<CpuReady> made = prepare_cpu(linked, target);
     if (!made) return made.diagnostics();
-    const Bounds bounds = general_variant(made->program).bounds;
-    Result<CpuCode> code = emit_cpu(*api, made->program, bounds, target, made->is_limited);
+    Result<CpuCode> code =
+        emit_cpu(*api, made->program, made->bounds, made->target, made->is_limited);
     if (!code) return code.diagnostics();
     program = CpuProgram{key, made->program.workgroup_size, made->is_limited, code->scratch_bytes,
                          std::move(code->object)};
@@ -120,10 +121,9 @@ Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuT
   std::string reason;
   const llvm::Api* api = llvm::load_llvm(reason);
   if (api == nullptr) return no_llvm(reason);
-  const Result<Ready> made = ready(linked, target);
+  const Result<CpuReady> made = prepare_cpu(linked, target);
   if (!made) return made.diagnostics();
-  const Bounds bounds = general_variant(made->program).bounds;
-  return print_cpu(*api, made->program, bounds, target, made->is_limited, what);
+  return print_cpu(*api, made->program, made->bounds, made->target, made->is_limited, what);
 }
 
 }  // namespace vyre

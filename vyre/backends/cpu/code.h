@@ -11,6 +11,15 @@
 
 namespace vyre {
 
+// What is compiled: an optimised program in workgroups that fit the target.
+struct CpuReady {
+  Program program;
+  Bounds bounds;
+  CpuTarget target;  // with the width that fits the program
+  bool is_limited = false;
+};
+Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target);
+
 // All that running a program takes.
 struct CpuProgram {
   std::string key;  // of what it was made from: equal keys, equal code

@@ -1,6 +1,6 @@
 #include "vyre/backends/cpu/device.h"
 
-#include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,12 +25,23 @@ namespace {
 constexpr std::size_t kAlign = 64;
 // Work for which another thread is not worth waking: invocations times expressions.
 constexpr std::uint64_t kSmall = 200'000;
+// Rounds that a loop may be thought to have.
+constexpr std::uint64_t kRounds = 64;
+// Invocations of a workgroup whose length is free: a multiple of what all kinds of gangs have.
+constexpr std::uint64_t kGang = 64;
+constexpr std::uint64_t kLongest = 4096;
+// What a thread takes at a time: neighbours share what they read.
+constexpr std::uint64_t kPiece = 8'000'000;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
 constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 
+// Large buffers are made of large pages, where the system gives them.
+constexpr std::size_t kPage = std::size_t{2} << 20;
+
 struct HostMemory : DeviceMemory {
-  ~HostMemory() override { std::free(whole); }
+  ~HostMemory() override { size > kPage ? (void)munmap(whole, size) : std::free(whole); }
   void* whole = nullptr;
+  std::size_t size = 0;
   std::byte* bytes = nullptr;
 };
 
@@ -52,6 +63,12 @@ std::shared_ptr<const LoadedCode> loaded(const CpuProgram& program, std::string&
   std::shared_ptr<const LoadedCode> code = known.lock();
   if (code == nullptr) known = code = load_object(program.object, reason);
   return code;
+}
+
+// That a core has for itself.
+std::uint64_t cache_bytes() {
+  static const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : std::uint64_t{1} << 20;
 }
 
 // The memory of a thread for workgroups.
@@ -99,6 +116,9 @@ class CpuDevice : public Device {
     if (kernel->code == nullptr) return diagnose<message::no_machine_code>(program.name, reason);
     kernel->workgroup_size = program.workgroup_size;
     kernel->expressions = std::max<std::size_t>(1, program.body.exprs.size());
+    const bool loops = std::ranges::any_of(
+        program.body.stmts, [](const Stmt& stmt) { return std::holds_alternative<For>(stmt); });
+    if (loops) kernel->expressions *= kRounds;
     for (const BufferDecl& buffer : program.buffers) {
       kernel->strides.push_back(stride(buffer.element));
     }
@@ -107,10 +127,21 @@ class CpuDevice : public Device {
 
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
     auto memory = std::make_unique<HostMemory>();
-    if (bytes <= info_.max_buffer_bytes) memory->whole = std::calloc(bytes + kAlign, 1);
+    const bool is_large = bytes >= kPage;
+    const std::size_t align = is_large ? kPage : kAlign;
+    memory->size = bytes + align;
+    if (bytes > info_.max_buffer_bytes) return diagnose<message::out_of_memory>(bytes, info_.name);
+    if (is_large) {
+      memory->whole =
+          mmap(nullptr, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (memory->whole == MAP_FAILED) memory->whole = nullptr;
+    } else {
+      memory->whole = std::calloc(memory->size, 1);
+    }
     if (memory->whole == nullptr) return diagnose<message::out_of_memory>(bytes, info_.name);
     const auto address = reinterpret_cast<std::uintptr_t>(memory->whole);
-    memory->bytes = static_cast<std::byte*>(memory->whole) + (kAlign - address % kAlign) % kAlign;
+    memory->bytes = static_cast<std::byte*>(memory->whole) + (align - address % align) % align;
+    if (is_large) madvise(memory->bytes, bytes, MADV_HUGEPAGE);
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
 
@@ -140,23 +171,37 @@ class CpuDevice : public Device {
   Result<bool> run_one(const Launch& launch, const RunOptions& options) const {
     const auto& kernel = static_cast<const CodeKernel&>(*launch.kernel);
     std::vector<std::uint64_t> arguments;
+    std::uint64_t total = 0;
     for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
+      total += launch.buffers[i].bytes;
       const auto* memory = static_cast<const HostMemory*>(launch.buffers[i].memory);
       arguments.push_back(memory == nullptr ? 0 : reinterpret_cast<std::uint64_t>(memory->bytes));
       arguments.push_back(launch.buffers[i].bytes / kernel.strides[i]);
     }
-    // In the workgroups that the code has.
-    std::uint64_t groups = 1;
-    std::uint64_t limit = 0;
+    // In the workgroups that the code has. Where their length is free, there are enough for all
+    // threads.
+    std::array<std::uint64_t, 3> invocations{};
+    std::array<std::uint64_t, 3> size{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::uint64_t invocations =
-          std::uint64_t{launch.grid[axis]} * kernel.workgroup_size[axis];
-      const std::uint64_t size = kernel.program.workgroup_size[axis];
-      if (axis == 0) limit = invocations;
-      arguments.push_back((invocations + size - 1) / size);
-      groups *= arguments.back();
+      invocations[axis] = std::uint64_t{launch.grid[axis]} * kernel.workgroup_size[axis];
+      size[axis] = kernel.program.workgroup_size[axis];
     }
-    arguments.push_back(limit);
+    const unsigned threads = options.threads == 0 ? worker_count() : options.threads;
+    if (kernel.program.is_limited) {
+      const std::uint64_t rows = invocations[1] * invocations[2];
+      const std::uint64_t share = invocations[0] * rows / (8 * threads) + 1;
+      size[0] = std::clamp((share + kGang - 1) / kGang * kGang, kGang, kLongest);
+    }
+    std::uint64_t groups = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      arguments.push_back((invocations[axis] + size[axis] - 1) / size[axis]);
+      // More than that would never end.
+      constexpr std::uint64_t kEndless = std::uint64_t{1} << 62;
+      const bool is_endless = __builtin_mul_overflow(groups, arguments.back(), &groups);
+      if (is_endless || groups > kEndless) groups = kEndless;
+    }
+    arguments.insert(arguments.end(), {invocations[0], invocations[1], size[0]});
+    arguments.push_back(total > 2 * cache_bytes() * worker_count() ? 1 : 0);
     static const std::atomic<bool> never = false;
     const std::atomic<bool>& stop = options.stop != nullptr ? *options.stop : never;
     static_assert(sizeof stop == 1 && std::atomic<bool>::is_always_lock_free);
@@ -164,14 +209,14 @@ class CpuDevice : public Device {
     if (groups == 0) return true;
 
     std::uint64_t places = kernel.expressions;
-    for (std::uint32_t size : kernel.program.workgroup_size) places *= size;
+    for (std::uint64_t each : size) places *= each;
     const std::uint64_t work = groups > kSmall ? kSmall : groups * std::min(places, kSmall);
     Job job;
     job.count = groups;
-    job.threads = work < kSmall ? 1 : options.threads == 0 ? worker_count() : options.threads;
+    job.threads = work < kSmall ? 1 : threads;
     // Pieces are small enough to share the work evenly, and large enough to cost nothing to take.
-    job.piece = std::max<std::uint64_t>(
-        1, std::min(groups / (8 * job.threads) + 1, kSmall * 4 / places + 1));
+    job.piece =
+        std::max<std::uint64_t>(1, std::min(groups / (8 * job.threads) + 1, kPiece / places + 1));
     std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
       thread_local Scratch scratch;

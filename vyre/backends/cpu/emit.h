@@ -5,8 +5,9 @@
 //                    std::byte* scratch)
 // It runs the workgroups with the numbers [begin, end), x running fastest. The arguments are the
 // address and the length of each buffer in the order of declaration, the workgroups on each axis,
-// the invocations along x, and the address of a byte that somebody sets to end it early. `scratch`
-// is memory of the calling thread alone.
+// the invocations along x and along y, those of a workgroup along x where that is free, 1 where the
+// buffers are larger than the caches, and the address of a byte that somebody sets to end it early.
+// `scratch` is memory of the calling thread alone.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,12 @@ namespace vyre {
 // What code is made for.
 struct CpuTarget {
   std::string triple;
-  std::string name;      // of the CPU, as LLVM calls it
-  std::string features;  // "+avx2,-avx512f"
-  unsigned width = 8;    // invocations in a vector
-  unsigned bits = 256;   // of the vectors that the CPU is good at
+  std::string name;         // of the CPU, as LLVM calls it
+  std::string features;     // "+avx2,-avx512f"
+  unsigned width = 8;       // invocations in a vector
+  unsigned bits = 256;      // of the vectors that the CPU is good at
+  unsigned registers = 16;  // for vectors
+  bool gathers = true;      // has instructions for it
 
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
@@ -37,12 +40,17 @@ struct CpuCode {
 enum class CpuText : std::uint8_t { Llvm, Assembly };
 
 // Of an optimised program, with what is known of its accesses.
-// `is_limited`: along x there may be fewer invocations than its workgroups have places.
+// `is_limited`: its workgroups have any length along x, a multiple of the width, and along x and y
+// there may be fewer invocations than they have places.
 Result<CpuCode> emit_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
                          const CpuTarget& target, bool is_limited);
 // The same for people.
 Result<std::string> print_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
                               const CpuTarget& target, bool is_limited, CpuText what);
+
+// How many invocations go side by side: more than a vector holds where one waits for itself most of
+// the time, and registers hold all that several need.
+unsigned gang_width(const Program& program, const CpuTarget& target);
 
 // A program without barriers and workgroup memory, in workgroups that are long along x and have one
 // row, so that they fit vectors; nothing where they already do, or cannot.

@@ -76,9 +76,20 @@ Ir::Value Ir::load(Type type, Value from, unsigned align) {
   return value;
 }
 
-void Ir::store(Value value, Value to, unsigned align) {
+Ir::Value Ir::store(Value value, Value to, unsigned align) {
   const Value done = api_.BuildStore(builder_, value, to);
   if (align != 0) api_.SetAlignment(done, align);
+  return done;
+}
+
+// Past the caches.
+void Ir::mark_nontemporal(Value store) {
+  llvm::Metadata one = api_.ValueAsMetadata(word(1));
+  const Value node = api_.MetadataAsValue(context_, api_.MDNodeInContext2(context_, &one, 1));
+  constexpr std::string_view kKind = "nontemporal";
+  const unsigned kind =
+      api_.GetMDKindIDInContext(context_, kKind.data(), static_cast<unsigned>(kKind.size()));
+  api_.SetMetadata(store, kind, node);
 }
 
 Ir::Value Ir::local(Type type, const char* name) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,7 +28,6 @@ class Ir {
 
   const llvm::Api& api() const { return api_; }
   llvm::Module module() const { return module_; }
-  llvm::Context context() const { return context_; }
   unsigned width() const { return width_; }
 
   // --- Types
@@ -48,6 +48,11 @@ class Ir {
   Value like(Value like, unsigned bits, std::uint64_t value);
   // first, first + step, ...
   Value ramp(Type element, std::uint64_t first, std::uint64_t step);
+  // Of a scalar, if it is one.
+  std::optional<std::uint64_t> constant(Value value) {
+    if (value == nullptr || api_.IsAConstantInt(value) == nullptr) return std::nullopt;
+    return api_.ConstIntGetZExtValue(value);
+  }
   Value zero(Type type) { return api_.ConstNull(type); }
   Value ones(Type type) { return api_.ConstAllOnes(type); }
 
@@ -101,7 +106,9 @@ class Ir {
     return api_.BuildGEP2(builder_, element, base, &index, 1, "");
   }
   Value load(Type type, Value from, unsigned align = 0);
-  void store(Value value, Value to, unsigned align = 0);
+  Value store(Value value, Value to, unsigned align = 0);
+  void mark_nontemporal(Value store);
+  Value address(Value pointer) { return api_.BuildPtrToInt(builder_, pointer, i64, ""); }
   // In the first block of the function, whatever is being written.
   Value local(Type type, const char* name = "");
 

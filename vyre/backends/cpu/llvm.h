@@ -12,6 +12,7 @@ using Module = struct OpaqueModule*;
 using Type = struct OpaqueType*;
 using Value = struct OpaqueValue*;
 using Block = struct OpaqueBlock*;
+using Metadata = struct OpaqueMetadata*;
 using Builder = struct OpaqueBuilder*;
 using Attribute = struct OpaqueAttribute*;
 using Target = struct OpaqueTarget*;

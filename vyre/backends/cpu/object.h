@@ -20,7 +20,6 @@ class LoadedCode {
   LoadedCode& operator=(const LoadedCode&) = delete;
 
   CpuKernel kernel = nullptr;
-  std::uint64_t scratch_bytes = 0;
 
  private:
   friend std::shared_ptr<const LoadedCode> load_object(std::string_view, std::string&);

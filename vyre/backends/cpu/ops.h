@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <span>
+#include <utility>
 
 #include "vyre/backends/cpu/ir.h"
 #include "vyre/ir/program.h"
@@ -41,6 +43,9 @@ class Ops {
   Lanes cast(DataType target, Lanes value);
   Lanes select(Lanes condition, Lanes yes, Lanes no);
 
+  // a * b of u32, where mul_high(a, b) is wanted as well.
+  Lanes low_product(Lanes a, Lanes b);
+
   Lanes constant(DataType type, const Bits& bits);
   Lanes zero(DataType type) { return constant(type, {}); }
   // As numbers of 32 or 64 bits, not as i1; and as i1.
@@ -63,6 +68,9 @@ class Ops {
   Value test(Operation op, bool is_signed, Value a, Value b);
   Value quotient(unsigned bits, bool is_signed, Value a, Value b);
   Value high_product(unsigned bits, Value a, Value b);
+  const Pair& products(Value a, Value b);
+  Value halves(std::uint64_t number);
+  Value alternating(Value lower, Value upper);
   Lanes of_pair(Operation op, const Lanes& a, const Lanes& b);
   Pair sum(Pair a, Pair b);
   Pair difference(Pair a, Pair b);
@@ -71,6 +79,9 @@ class Ops {
   Value count_for(Value count, unsigned bits);
 
   Ir& ir_;
+  // The whole products of even and of odd lanes, of the block that is being written.
+  std::map<std::pair<Value, Value>, Pair> products_;
+  Ir::Block products_in_ = nullptr;
 };
 
 }  // namespace vyre

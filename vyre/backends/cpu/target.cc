@@ -1,7 +1,5 @@
 #include "vyre/backends/cpu/target.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
 
 namespace vyre {
@@ -32,11 +30,12 @@ std::span<const std::string_view> cpu_targets() { return kTargets; }
 
 std::optional<CpuTarget> find_cpu_target(std::string_view name) {
   const std::string triple = "x86_64-unknown-linux-gnu";
-  if (name == "avx512") return CpuTarget{triple, "x86-64-v4", "", 16, 512};
+  if (name == "avx512") return CpuTarget{triple, "x86-64-v4", "", 16, 512, 32};
   if (name == "avx2") return CpuTarget{triple, "x86-64-v3", "+fast-gather", 8, 256};
-  if (name == "sse4.2") return CpuTarget{triple, "x86-64-v2", "", 4, 128};
-  if (name == "x86-64") return CpuTarget{triple, "x86-64", "", 4, 128};
-  if (name == "aarch64") return CpuTarget{"aarch64-unknown-linux-gnu", "generic", "", 4, 128};
+  if (name == "sse4.2") return CpuTarget{triple, "x86-64-v2", "", 4, 128, 16, false};
+  if (name == "x86-64") return CpuTarget{triple, "x86-64", "", 4, 128, 16, false};
+  if (name == "aarch64")
+    return CpuTarget{"aarch64-unknown-linux-gnu", "generic", "", 4, 128, 32, false};
   return std::nullopt;
 }
 

@@ -1,0 +1,511 @@
+// Programs in the shapes that the CPU backend writes special code for: rows that overlap, records,
+// stretches for each invocation, workgroup memory row by row, updates that commute, and buffers
+// beyond the caches; with sizes, grids and guards that fit and that do not.
+#include <map>
+#include <sstream>
+
+#include "tests/support/cpu_fixture.h"
+#include "vyre/backends/cpu/target.h"
+#include "vyre/base/random.h"
+
+namespace vyre {
+namespace {
+
+// A program with sizes for its buffers.
+struct Written {
+  std::string text;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::map<std::string, std::vector<std::uint32_t>> contents;
+};
+
+class CpuShapes : public Cpu {
+ protected:
+  using Writer = Written (*)(Random& random);
+
+  void check(const Written& written) {
+    const Result<Loaded> loaded = load({"shape.vyre", written.text});
+    ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]) << written.text;
+    Case c;
+    c.module = loaded->module;
+    c.grid = written.grid;
+    for (const BufferDecl& buffer : c.program().buffers) {
+      const auto found = written.contents.find(buffer.name);
+      std::vector<std::byte> bytes;
+      if (found != written.contents.end()) {
+        const auto view = std::as_bytes(std::span(found->second));
+        bytes.assign(view.begin(), view.end());
+      }
+      c.contents.push_back(std::move(bytes));
+    }
+    EXPECT_EQ(difference(c), "") << written.text << "grid " << written.grid[0] << ","
+                                 << written.grid[1] << sizes(written);
+  }
+
+  void check_all(Writer write, std::uint64_t count) {
+    if (is_long()) count *= 50;
+    for (std::uint64_t seed = 0; seed < count && !HasFailure(); ++seed) {
+      Random random(seed);
+      check(write(random));
+    }
+    EXPECT_GE(compared_, count * 3 / 4);
+    const std::optional<CpuTarget> host = host_target();
+    for (std::string_view name : cpu_targets()) {
+      if (!runs_here(name) || find_cpu_target(name)->name == host->name) continue;
+      setenv("VYRE_CPU", std::string(name).c_str(), 1);
+      SCOPED_TRACE(name);
+      for (std::uint64_t seed = 0; seed < count / 8 && !HasFailure(); ++seed) {
+        Random random(1000 + seed);
+        check(write(random));
+      }
+    }
+  }
+
+  static std::string sizes(const Written& written) {
+    std::ostringstream text;
+    for (const auto& [name, words] : written.contents) text << " " << name << ":" << words.size();
+    return text.str();
+  }
+};
+
+constexpr std::uint64_t kCount = kSanitized ? 16 : 150;
+
+std::uint32_t between(Random& random, std::uint32_t least, std::uint32_t most) {
+  return least + static_cast<std::uint32_t>(random.below(most - least + 1));
+}
+bool one_in(Random& random, std::uint32_t n) { return random.below(n) == 0; }
+std::vector<std::uint32_t> words(Random& random, std::uint32_t count) {
+  std::vector<std::uint32_t> all(count);
+  for (std::uint32_t& word : all) word = static_cast<std::uint32_t>(random.next());
+  return all;
+}
+// " + 3" or " - 3", mostly small.
+std::string shifted(Random& random, std::uint32_t most) {
+  const std::uint32_t by = between(random, 0, one_in(random, 4) ? 3 * most : most);
+  return (one_in(random, 2) ? " + " : " - ") + std::to_string(by);
+}
+template <class Number>
+Number pick(Random& random, std::initializer_list<Number> from) {
+  return from.begin()[random.below(static_cast<std::uint32_t>(from.size()))];
+}
+
+Written stencil(Random& random) {
+  Written w;
+  const std::uint32_t x = pick<std::uint32_t>(random, {64, 16, 8, 7, 256, 32});
+  const std::uint32_t y = pick<std::uint32_t>(random, {1, 2, 4, 8, 3});
+  w.grid = {between(random, 1, 6), between(random, 1, 6), 1};
+  const std::uint32_t columns = one_in(random, 3) ? between(random, 1, 200) : x * w.grid[0];
+  const std::uint32_t rows = one_in(random, 3) ? between(random, 1, 30) : y * w.grid[1];
+  std::ostringstream text;
+  text << "program stencil workgroup(" << x << ", " << y << ") {\n  read a: u32[]\n"
+       << "  uniform size: u32[2]\n  read_write out: u32[]\n  read_write other: u32[]\n"
+       << "  let x = invocation_id.x\n"
+       << "  let y = invocation_id.y\n  let columns = size[0]\n  let rows = size[1]\n"
+       << "  let sum = 0\n";
+  const bool guarded = !one_in(random, 3);
+  if (guarded) text << "  if x < columns && y < rows {\n";
+  for (std::uint32_t i = between(random, 2, 9); i > 0; --i) {
+    const std::string column = "x" + shifted(random, 2);
+    const std::string row = "y" + shifted(random, 1);
+    const std::string cell = "a[(" + row + ") * columns + (" + column + ")]";
+    if (one_in(random, 2)) {
+      text << "    if " << column << " < columns && " << row << " < rows {\n      sum = sum * 3 + "
+           << cell << "\n    }\n";
+    } else {
+      text << "    sum = sum * 5 + " << cell << "\n";
+    }
+  }
+  if (one_in(random, 3)) {
+    text
+        << "    if sum & 1 == 1 {\n      sum = sum + a[x]\n    } else {\n      sum = sum * 3\n    }\n";
+  }
+  if (one_in(random, 3)) text << "    if size[1] > 7 {\n      other[y * 2048 + x] = sum\n    }\n";
+  text << "    out[y * " << (guarded ? "columns" : std::to_string(x * w.grid[0]) + "u32")
+       << " + x] = sum\n"
+       << (guarded ? "  }\n}\n" : "}\n");
+  w.text = text.str();
+  const std::uint32_t cells = columns * rows;
+  w.contents["a"] = words(random, one_in(random, 4) ? between(random, 0, cells) : cells);
+  w.contents["size"] = {columns, rows};
+  w.contents["other"] = words(random, 2048 * between(random, 1, 30));
+  const std::uint32_t all = x * w.grid[0] * y * w.grid[1];
+  w.contents["out"] = words(random, one_in(random, 4) ? between(random, 0, all) : all);
+  return w;
+}
+
+Written records(Random& random) {
+  Written w;
+  const std::uint32_t from = pick<std::uint32_t>(random, {2, 4, 8, 16, 3, 4});
+  const std::uint32_t to = pick<std::uint32_t>(random, {2, 4, 8, 1, 4, 5});
+  const std::uint32_t size = pick<std::uint32_t>(random, {64, 32, 10, 256});
+  w.grid = {between(random, 1, 12), 1, 1};
+  const std::uint32_t count = size * w.grid[0];
+  std::ostringstream text;
+  text << "program records workgroup(" << size << ") {\n  read a: u32[]\n"
+       << "  read_write out: u32[]\n  let i = invocation_id.x\n  let sum = 1\n";
+  const std::uint32_t shift = one_in(random, 4) ? between(random, 1, 5) : 0;
+  for (std::uint32_t k = 0; k < from; ++k) {
+    if (one_in(random, 8)) continue;
+    text << "  let v" << k << " = a[i * " << from << " + " << k + shift << "]\n  sum = sum * 7 + v"
+         << k << "\n";
+  }
+  const bool guarded = one_in(random, 2);
+  if (guarded) text << "  if i < len(out) / " << to << " {\n";
+  for (std::uint32_t k = 0; k < to; ++k) {
+    if (one_in(random, 10)) continue;
+    text << "  out[i * " << to << " + " << k << "] = sum + " << k << "\n";
+    if (one_in(random, 3)) text << "  sum = sum * 3 + mul_high(sum, 0x9e3779b9)\n";
+  }
+  text << (guarded ? "  }\n}\n" : "}\n");
+  w.text = text.str();
+  const auto length = [&](std::uint32_t all) {
+    return one_in(random, 3) ? between(random, 0, all) : all;
+  };
+  w.contents["a"] = words(random, length(count * from));
+  w.contents["out"] = words(random, length(count * to));
+  return w;
+}
+
+Written stretches(Random& random) {
+  Written w;
+  const std::uint32_t size = pick<std::uint32_t>(random, {64, 32, 10});
+  const std::uint32_t stretch = pick<std::uint32_t>(random, {1, 4, 17, 64, 40});
+  w.grid = {between(random, 1, 6), 1, 1};
+  const std::uint32_t count = size * w.grid[0];
+  std::ostringstream text;
+  text << "program stretches workgroup(" << size << ") {\n  read a: u32[]\n  read table: u32[]\n"
+       << "  uniform n: u32[2]\n  read_write out: u32[]\n  let i = invocation_id.x\n"
+       << "  let state = i\n  let steps = 0\n  for k in "
+       << pick<const char*>(random, {"0..n[0]", "n[1]..n[0]", "0..40", "2..n[0] + 1"}) << " {\n";
+  const std::string index =
+      pick<std::string>(random, {"i * " + std::to_string(stretch) + " + k", "k * n[0] + i", "i + k",
+                                 "i - k", "k", "(i + k) * 3", "n[0] * i + k * 2"});
+  text << "    let v = a[" << index << "]\n";
+  if (one_in(random, 2))
+    text << "    state = table[(state ^ v) & 63] + state * 5\n";
+  else
+    text << "    state = state * 31 + v\n";
+  if (one_in(random, 2)) {
+    text << "    if state >> 2 & " << between(random, 1, 31) << " == 3 {\n      break\n    }\n";
+  }
+  if (one_in(random, 4)) text << "    if v == 7 {\n      continue_marker\n    }\n";
+  text << "    steps = steps + 1\n  }\n  out[i] = state * 3 + steps\n}\n";
+  w.text = text.str();
+  if (const std::size_t at = w.text.find("continue_marker"); at != std::string::npos) {
+    w.text.replace(at, 15, "state = state ^ v");
+  }
+  const auto length = [&](std::uint32_t all) {
+    return one_in(random, 3) ? between(random, 0, all) : all;
+  };
+  w.contents["a"] = words(random, length(count * stretch + 100));
+  w.contents["table"] = words(random, length(64));
+  w.contents["n"] = {between(random, 0, stretch + 3), between(random, 0, 3)};
+  w.contents["out"] = words(random, length(count));
+  return w;
+}
+
+Written barriers(Random& random) {
+  Written w;
+  const std::uint32_t x = pick<std::uint32_t>(random, {64, 128, 256, 16, 48, 20});
+  const std::uint32_t y = x <= 20 ? pick<std::uint32_t>(random, {1, 4, 8}) : 1;
+  const std::uint32_t size = x * y;
+  w.grid = {between(random, 1, 4), 1, 1};
+  std::ostringstream text;
+  text << "program barriers workgroup(" << x << ", " << y << ") {\n  read a: u32[]\n"
+       << "  uniform n: u32[1]\n  read_write out: u32[]\n  workgroup cells: u32["
+       << (one_in(random, 4) ? size - size / 4 : size) << "]\n"
+       << "  let lane = local_id.y * " << x << " + local_id.x\n"
+       << "  let i = workgroup_id.x * " << size << " + lane\n  let sum = a[i]\n";
+  const bool loops = one_in(random, 3);
+  if (loops) text << "  for round in 0..n[0] {\n";
+  for (std::uint32_t i = between(random, 1, 5); i > 0; --i) {
+    const std::uint32_t by = pick<std::uint32_t>(random, {1, 2, 3, 8, 15, 16, 17, 32, 64, 100});
+    text << "  cells[" << pick<const char*>(random, {"lane", "lane", "lane", "lane ^ 1"})
+         << "] = sum\n  barrier\n";
+    switch (random.below(4)) {
+      case 0:
+        text << "  if lane >= " << by << " {\n    sum = sum + cells[lane - " << by << "]\n  }\n";
+        break;
+      case 1:
+        text << "  if lane < " << by << " {\n    sum = sum * 3 + cells[lane + " << by << "]\n  }\n";
+        break;
+      case 2:
+        text << "  sum = sum * 5 + cells[lane " << (one_in(random, 2) ? "+ " : "- ") << by << "]\n";
+        break;
+      default: text << "  sum = sum ^ cells[" << by << "] + cells[local_id.y]\n"; break;
+    }
+    text << "  barrier\n";
+    if (one_in(random, 4)) {
+      text << "  if lane == " << by << " {\n    cells[" << by / 2 << "] = sum\n  }\n  barrier\n"
+           << "  sum = sum + cells[lane]\n  barrier\n";
+    }
+  }
+  if (loops) text << "  }\n";
+  text << "  out[i] = sum\n}\n";
+  w.text = text.str();
+  const std::uint32_t count = size * w.grid[0];
+  const auto length = [&](std::uint32_t all) {
+    return one_in(random, 4) ? between(random, 0, all) : all;
+  };
+  w.contents["a"] = words(random, length(count));
+  w.contents["n"] = {between(random, 0, 3)};
+  w.contents["out"] = words(random, length(count));
+  return w;
+}
+
+Written updates(Random& random) {
+  Written w;
+  const std::uint32_t size = pick<std::uint32_t>(random, {64, 256, 10});
+  w.grid = {between(random, 1, 12), 1, 1};
+  const std::uint32_t count = size * w.grid[0];
+  const char* type = pick<const char*>(random, {"u32", "i32"});
+  const char* op = pick<const char*>(random, {"add", "and", "or", "xor", "min", "max"});
+  const std::uint32_t bins = pick<std::uint32_t>(random, {1, 7, 256, 2048, 2049, 5000});
+  std::ostringstream text;
+  text << "program updates workgroup(" << size << ") {\n  read a: u32[]\n  read_write out: " << type
+       << "[]\n";
+  text << "  let i = invocation_id.x\n  let v = a[i]\n  let n = len(out)\n";
+  if (one_in(random, 2))
+    text << "  if i < len(a) {\n";
+  else
+    text << "  if v >> 3 & 3 != 1 {\n";
+  const std::string index = pick<std::string>(
+      random, {"v & 0xff", "v >> 8 & 0xff", "0", "i", "v % 9", "n - 1", "v & 0x1fff", "i * 2"});
+  text << "    atomic_" << op << "(out[" << index << "], " << type << "("
+       << pick<const char*>(random, {"v", "1", "i", "v * 3"}) << "))\n  }\n}\n";
+  w.text = text.str();
+  w.contents["a"] = words(random, one_in(random, 3) ? between(random, 0, count) : count);
+  w.contents["out"] = words(random, bins);
+  return w;
+}
+
+// Larger than the caches, so that stores pass them.
+Written large(Random& random) {
+  Written w;
+  constexpr std::uint32_t kWords = 1 << 21;
+  const std::uint32_t shift = pick<std::uint32_t>(random, {0, 0, 16, 5});
+  const std::uint32_t parts = pick<std::uint32_t>(random, {1, 4, 8});
+  std::ostringstream text;
+  text << "program large workgroup(64) {\n  read a: u32[]\n  read_write out: u32[]\n"
+       << "  let i = invocation_id.x\n  let v = a[i * " << parts << "]\n";
+  for (std::uint32_t k = 0; k < parts; ++k) {
+    text << "  out[i * " << parts << " + " << k + shift << "] = v + " << k << "\n";
+  }
+  text << "}\n";
+  w.text = text.str();
+  w.grid = {kWords / parts / 64, 1, 1};
+  w.contents["a"] = words(random, kWords);
+  w.contents["out"] = std::vector<std::uint32_t>(kWords - between(random, 0, 40));
+  return w;
+}
+
+// Each of these gave other bytes once, or none.
+std::vector<Written> once_wrong(Random& random) {
+  std::vector<Written> all;
+  all.push_back({R"(
+program records workgroup(64) {
+  read a: u32[]
+  read_write out: u32[]
+  workgroup cells: u32[128]
+  let lane = local_id.x
+  let v = a[invocation_id.x]
+  cells[lane] = v
+  barrier
+  cells[2 * lane] = v + 100
+  cells[2 * lane + 1] = v + 200
+  barrier
+  out[invocation_id.x] = cells[lane]
+}
+)",
+                 {2, 1, 1},
+                 {{"a", words(random, 128)}, {"out", words(random, 128)}}});
+  all.push_back({R"(
+program sides workgroup(64) {
+  read a: u32[]
+  uniform n: u32[1]
+  read_write out: u32[]
+  workgroup cells: u32[64]
+  let lane = local_id.x
+  let v = a[invocation_id.x]
+  if n[0] > 3 {
+    cells[lane] = v
+  } else {
+    cells[lane] = v * 3
+    out[invocation_id.x] = 4
+  }
+  barrier
+  out[invocation_id.x] = cells[lane] + out[invocation_id.x]
+}
+)",
+                 {2, 1, 1},
+                 {{"a", words(random, 128)}, {"n", {3}}, {"out", words(random, 128)}}});
+  all.push_back({R"(
+program bins workgroup(64) {
+  read data: u32[]
+  read_write hist: u32[256]
+  let i = workgroup_id.x * 64 + local_id.x
+  atomic_add(hist[data[i] & 0xff], 1)
+}
+)",
+                 {40, 1, 1},
+                 {{"data", words(random, 100)}, {"hist", words(random, 256)}}});
+  all.push_back({R"(
+program stores workgroup(64, 4) {
+  read a: u32[]
+  uniform size: u32[3]
+  read_write out1: u32[]
+  read_write out2: u32[]
+  let x = invocation_id.x
+  let y = invocation_id.y
+  let c = size[0]
+  if x < c && y < size[1] {
+    let v = a[y * c + x] + a[(y + 1) * c + x] + a[(y - 1) * c + x]
+    out1[y * c + x] = v
+    if size[2] > 5 {
+      out2[y * c + x] = v * 3
+    }
+  }
+}
+)",
+                 {4, 4, 1},
+                 {{"a", words(random, 4096)},
+                  {"size", {256, 16, 3}},
+                  {"out1", words(random, 4096)},
+                  {"out2", words(random, 4096)}}});
+  all.push_back({R"(
+program both workgroup(64) {
+  read a: u32[]
+  uniform n: u32[1]
+  read_write out: u32[]
+  let i = invocation_id.x
+  let x = a[i]
+  for k in 0..n[0] { x = x * 3 + a[x & 7] }
+  if a[i + 1] & 1 == 1 {
+    for k in 0..n[0] { x = x * 5 + a[x & 3] }
+    out[i] = x
+  } else {
+    for k in 0..n[0] { x = x * 7 + a[x & 1] }
+    out[i] = x
+  }
+}
+)",
+                 {2, 1, 1},
+                 {{"a", words(random, 200)}, {"n", {3}}, {"out", words(random, 128)}}});
+  all.push_back({R"(
+program behind workgroup(64) {
+  read data: u32[]
+  read other: u32[]
+  read_write hist: u32[256]
+  read_write out: u32[]
+  workgroup cells: u32[64]
+  let i = invocation_id.x
+  let v = data[i]
+  cells[local_id.x ^ 1] = v
+  barrier
+  let w = other[i]
+  out[i] = w + cells[local_id.x]
+  for k in 0..w & 3 { out[i] = out[i] + k }
+  atomic_add(hist[v & 0xff], 1)
+}
+)",
+                 {40, 1, 1},
+                 {{"data", words(random, 100)},
+                  {"other", words(random, 2560)},
+                  {"hist", words(random, 256)},
+                  {"out", words(random, 2560)}}});
+  all.push_back({R"(
+program leaves workgroup(64) {
+  read a: u32[]
+  read_write out: u32[]
+  workgroup cells: u32[64]
+  let lane = local_id.x
+  let v = a[invocation_id.x]
+  cells[lane] = v
+  barrier
+  let w = cells[lane ^ 1]
+  barrier
+  cells[lane] = w
+  if lane < 8 {
+    if v & 1 == 1 {
+      return
+    }
+    cells[lane] = w + 7
+  }
+  out[invocation_id.x] = cells[lane]
+}
+)",
+                 {2, 1, 1},
+                 {{"a", words(random, 128)}, {"out", words(random, 128)}}});
+  all.push_back({R"(
+program below workgroup(64) {
+  read a: u32[]
+  read_write out: u32[]
+  workgroup cells: u32[64]
+  let i = workgroup_id.x * 64 + local_id.x
+  let lane = local_id.x
+  let t = 0
+  cells[lane] = i
+  if lane < 64 {
+    t = t + cells[lane - 64]
+  }
+  barrier
+  cells[lane] = t
+  out[i] = a[i] * 3 + cells[lane - 33] + t * 5
+}
+)",
+                 {2, 1, 1},
+                 {{"a", words(random, 128)}, {"out", words(random, 128)}}});
+  all.push_back({R"(
+program wraps workgroup(16) {
+  read a: u32[]
+  uniform n: u32[1]
+  read_write out: u32[]
+  read_write h: u32[256]
+  let x = invocation_id.x
+  let i = invocation_id.y * 32 + x
+  let j = x + n[0]
+  let s = a[i]
+  atomic_add(h[a[j] >> 24], s)
+  out[i] = s
+}
+)",
+                 {2, 3, 1},
+                 {{"a", words(random, 87)},
+                  {"n", {4294967295}},
+                  {"out", words(random, 96)},
+                  {"h", words(random, 256)}}});
+  all.push_back({R"(
+program left workgroup(2) {
+  read_write out: u32[]
+
+  for k in 0..1 {
+    if local_id.x {
+      break
+    }
+    return
+  }
+  out[local_id.x] = 0
+}
+)",
+                 {1, 1, 1},
+                 {{"out", {7, 8}}}});
+  return all;
+}
+
+TEST_F(CpuShapes, ProgramsThatOnceWereWrong) {
+  Random random(1);
+  for (std::string_view name : cpu_targets()) {
+    if (!runs_here(name)) continue;
+    setenv("VYRE_CPU", std::string(name).c_str(), 1);
+    SCOPED_TRACE(name);
+    for (const Written& written : once_wrong(random)) check(written);
+  }
+}
+TEST_F(CpuShapes, RowsThatOverlap) { check_all(stencil, kCount); }
+TEST_F(CpuShapes, Records) { check_all(records, kCount); }
+TEST_F(CpuShapes, StretchesOfEachInvocation) { check_all(stretches, kCount); }
+TEST_F(CpuShapes, RowsOfWorkgroupMemory) { check_all(barriers, kCount); }
+TEST_F(CpuShapes, UpdatesThatCommute) { check_all(updates, kCount); }
+TEST_F(CpuShapes, BuffersBeyondTheCaches) { check_all(large, kSanitized ? 2 : 8); }
+
+}  // namespace
+}  // namespace vyre

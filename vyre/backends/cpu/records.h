@@ -1,0 +1,50 @@
+// Records: accesses of a program that together touch every element of a stretch of a buffer, a few
+// neighbouring ones for each invocation, such as data[4 * i], data[4 * i + 1] and so on. Vectors
+// then move the whole stretch, and lanes are exchanged in registers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "vyre/ir/program.h"
+#include "vyre/passes/affine.h"
+
+namespace vyre {
+
+struct Record {
+  std::uint32_t size = 0;                          // elements for each invocation: a power of two
+  StmtId last;                                     // of stores: the last one
+  std::vector<std::pair<StmtId, ExprId>> members;  // statements, and loads; none: the store
+};
+
+struct Records {
+  struct Place {
+    std::size_t record = 0;
+    std::uint32_t offset = 0;  // of the element
+  };
+  std::vector<Record> all;
+  std::map<std::pair<StmtId, ExprId>, Place> places;
+
+  const Place* find(StmtId stmt, ExprId load) const {
+    const auto found = places.find({stmt, load});
+    return found == places.end() ? nullptr : &found->second;
+  }
+};
+
+// An index of u32 as a sum and a number behind it. `bound` has the values of locals that keep
+// theirs.
+using Terms = std::vector<std::pair<ExprId, bool>>;  // and whether they are subtracted
+struct Split {
+  Terms terms;
+  std::uint32_t offset = 0;
+};
+Split split_index(const Body& body, std::span<const ExprId> bound, ExprId id);
+
+// Of a valid program without calls. Loads are of buffers that nobody writes, and stores have
+// nothing between them that could tell when they happen.
+Records find_records(const Program& program, const Shapes& shapes);
+
+}  // namespace vyre
