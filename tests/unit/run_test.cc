@@ -531,9 +531,10 @@ std::string command_path() {
 
 TEST_F(RunTest, AnInterruptEndsARunAndLeavesNoFile) {
   const std::string program = file("endless.vyre", kEndless);
-  for (const std::string verb : {"run", "race"}) {
+  for (const std::string verb : {"run", "race", "bench"}) {
     std::vector<std::string> words = {"vyre", verb, program, "--grid", "1", "--in", "out=zeros:1"};
-    words.insert(words.end(), {"--out", "out=" + path("out.bin")});
+    words.emplace_back(verb == "bench" ? "--svg" : "--out");
+    words.push_back(verb == "bench" ? path("times.svg") : "out=" + path("out.bin"));
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {

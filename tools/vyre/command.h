@@ -103,6 +103,7 @@ int run_completion(const Invocation& invocation, const Console& console);
 int run_elementwise(const Invocation& invocation, const Console& console);
 int run_opt(const Invocation& invocation, const Console& console);
 int run_run(const Invocation& invocation, const Console& console);
+int run_bench(const Invocation& invocation, const Console& console);
 int run_race(const Invocation& invocation, const Console& console);
 int run_backends(const Invocation& invocation, const Console& console);
 int run_lower(const Invocation& invocation, const Console& console);

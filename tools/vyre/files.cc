@@ -75,6 +75,10 @@ Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t l
 
 Result<bool> check_writable(std::string_view path) {
   const std::string file(path);
+  if (file.empty()) {
+    errno = ENOENT;
+    return failed_to_write(path);
+  }
   struct stat status{};
   if (stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     if (S_ISDIR(status.st_mode)) errno = EISDIR;

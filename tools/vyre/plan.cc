@@ -21,16 +21,9 @@ Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation
       chosen.push_back(&backend);
     }
   } else if (invocation.has("--backend")) {
-    const Backend* backend = find_backend(wanted);
-    if (backend == nullptr) {
-      std::string names;
-      for (const Backend& known : all_backends()) {
-        names += (names.empty() ? "" : ", ") + std::string(known.name);
-        if (!known.alias.empty()) names += " (" + std::string(known.alias) + ")";
-      }
-      return diagnose<message::unknown_backend>(shown(wanted), names);
-    }
-    chosen.push_back(backend);
+    const Result<const Backend*> backend = named_backend(wanted);
+    if (!backend.ok()) return backend.diagnostics();
+    chosen.push_back(*backend);
   } else {
     const Backend* interp = find_backend("interp");
     chosen.push_back(ordered ? interp : &default_backend());
@@ -52,6 +45,16 @@ Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation
 }
 
 }  // namespace
+
+Result<const Backend*> named_backend(std::string_view name) {
+  if (const Backend* backend = find_backend(name)) return backend;
+  std::string names;
+  for (const Backend& known : all_backends()) {
+    names += (names.empty() ? "" : ", ") + std::string(known.name);
+    if (!known.alias.empty()) names += " (" + std::string(known.alias) + ")";
+  }
+  return diagnose<message::unknown_backend>(shown(name), names);
+}
 
 Result<Plan> read_plan(const Invocation& invocation, const Console& console,
                        const Request& request) {

@@ -26,4 +26,7 @@ struct Plan {
 Result<Plan> read_plan(const Invocation& invocation, const Console& console,
                        const Request& request);
 
+// The backend of that name or alias.
+Result<const Backend*> named_backend(std::string_view name);
+
 }  // namespace vyre

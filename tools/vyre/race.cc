@@ -43,10 +43,7 @@ int run_race(const Invocation& invocation, const Console& console) {
                   json, console);
   }
 
-  Wide invocations = 1;
-  for (std::size_t i = 0; i < 3; ++i) {
-    invocations *= Wide{request->grid[i]} * program.workgroup_size[i];
-  }
+  const Wide invocations = invocations_of(*request);
   if (json) {
     console.print("{\"races\":[],\"dependences\":[],\"schedules\":" +
                   std::to_string(found->schedules) + ",\"invocations\":" + decimal(invocations) +

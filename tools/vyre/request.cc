@@ -194,6 +194,14 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   return request;
 }
 
+Wide invocations_of(const Request& request) {
+  Wide invocations = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    invocations *= Wide{request.grid[i]} * request.program().workgroup_size[i];
+  }
+  return invocations;
+}
+
 Result<BufferId> find_output(const Program& program, std::string_view name) {
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];

@@ -1,5 +1,5 @@
 // What a run is asked for: the program, the grid, the contents of its buffers and how to run it,
-// from the arguments that `vyre run` and `vyre race` share.
+// from the arguments that `vyre run`, `vyre race` and `vyre bench` share.
 #pragma once
 
 #include "tools/vyre/data.h"
@@ -21,6 +21,9 @@ struct Request {
 
 // All that is wrong with the arguments, or a launch that has been checked.
 Result<Request> read_request(const Invocation& invocation, const Console& console);
+
+// How many there are on the whole grid.
+Wide invocations_of(const Request& request);
 
 // NAME and what follows the first `=`, if there is one.
 struct Assignment {

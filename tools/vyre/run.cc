@@ -4,6 +4,7 @@
 #include "tools/vyre/interrupt.h"
 #include "tools/vyre/plan.h"
 #include "tools/vyre/progress.h"
+#include "tools/vyre/times.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -125,16 +126,9 @@ void print_outputs(const Ran& ran, const Plan& plan, const Request& request,
 }
 
 std::string times_text(const Ran& ran) {
-  std::vector<double> seconds = ran.seconds;
-  std::ranges::sort(seconds);
-  const auto milliseconds = [](double s) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3f ms", s * 1000);
-    return std::string(text);
-  };
-  return std::string(ran.backend->name) + ": " + std::to_string(seconds.size()) +
-         " runs gave the same bytes; fastest " + milliseconds(seconds.front()) + ", median " +
-         milliseconds((seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]) / 2) + "\n";
+  return std::string(ran.backend->name) + ": " + std::to_string(ran.seconds.size()) +
+         " runs gave the same bytes; fastest " + time_text(quantile(ran.seconds, 0)) + ", median " +
+         time_text(quantile(ran.seconds, 0.5)) + "\n";
 }
 
 }  // namespace

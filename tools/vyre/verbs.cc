@@ -64,11 +64,19 @@ constexpr Option kReferenceOptions[] = {
     kJson,
 };
 
+// What `vyre run`, `vyre race` and `vyre bench` share.
+constexpr Option kProgram = {"--program", "", "NAME", "which program of the file to run"};
+constexpr Option kGrid = {"--grid", "", "X[,Y[,Z]]", "how many workgroups to run on each axis"};
+constexpr Option kIn = {"--in", "", "NAME=DATA", "the contents of a buffer; for each buffer once",
+                        true};
+constexpr Option kThreads = {"--threads", "", "N",
+                             "at most so many; as many as there are cores when left out"};
+
 // Of `vyre run` and `vyre race`.
 constexpr Option kRunOptions[] = {
-    {"--program", "", "NAME", "which program of the file to run"},
-    {"--grid", "", "X[,Y[,Z]]", "how many workgroups to run on each axis"},
-    {"--in", "", "NAME=DATA", "the contents of a buffer; for each buffer once", true},
+    kProgram,
+    kGrid,
+    kIn,
     {"--out", "", "NAME[=PATH]",
      "print only this buffer, or write its bytes to a file; - is standard output", true},
     {"--image", "", "NAME[=FILE.png]:WxH[:rgba8|gray8]",
@@ -78,10 +86,22 @@ constexpr Option kRunOptions[] = {
     {"--device", "", "N", "which of the backend's devices, from 0"},
     {"--repeat", "", "N", "run N times, compare the bytes, and tell the times"},
     {"--schedule", "", "ORDER", "sequential, reverse, round-robin, random[:SEED] or mixed[:SEED]"},
-    {"--threads", "", "N", "at most so many; as many as there are cores when left out"},
+    kThreads,
     {"--max-steps", "", "N", "give up after so many statements, as in 1_000_000 or 1e9"},
     {"--trace", "", "X,Y,Z[..X,Y,Z]", "show what one invocation does, or where two of them part"},
     {"--trace-all", "", "", "also the part of a trace beyond 10000 statements"},
+    kJson,
+};
+
+constexpr Option kBenchOptions[] = {
+    kProgram,
+    kGrid,
+    kIn,
+    {"--backend", "", "LIST", "names with commas between them, see `vyre backends`; or all"},
+    {"--runs", "", "N", "how often each is timed; 11 when left out"},
+    {"--seconds", "", "S", "stop a backend whose runs have taken so long; 5 when left out"},
+    kThreads,
+    {"--svg", "", "FILE", "also draw the bars as a picture; - is standard output"},
     kJson,
 };
 
@@ -126,6 +146,31 @@ constexpr Verb kVerbs[] = {
      "  vyre race kernel.vyre --grid 4 --in data=iota:256 --in out=zeros:256\n"
      "  vyre explain R001                 what a race is\n",
      "FILE", 1, 1, kRunOptions, run_race},
+    {"bench", "bench FILE --grid X[,Y[,Z]] --in NAME=DATA… [OPTIONS]",
+     "time a program on several backends, side by side",
+     "Runs a program, given as for `vyre run`, once on each backend and compares the bytes: times of\n"
+     "wrong results are not shown. Then it runs on all of them in turn, and again. Buffers stay on\n"
+     "the device and keep what the run before left in them; copies and compilation do not count.\n"
+     "\n"
+     "  runs      how many were timed; a backend stops early after --seconds, and where the first\n"
+     "            run takes longer than that, it is the one\n"
+     "  median    of the times\n"
+     "  spread    from the first quartile of the times to the third, in percent of the median\n"
+     "  GB/s      the bytes of all buffers, each counted once however often it is accessed, in\n"
+     "            10^9 per second\n"
+     "  G inv/s   invocations, in 10^9 per second\n"
+     "  ratio     of the median to that of the first backend: 2 takes twice as long\n"
+     "\n"
+     "Below that stand bars, the longest of which is the fastest. Unless --backend says otherwise,\n"
+     "all that can run here are timed, the default first; `interp`, the reference, may take long.\n"
+     "`interp,all` puts another one first. A backend of `all` that cannot run is left out, with the\n"
+     "reason; one that is named has to run.\n"
+     "\n"
+     "  vyre bench examples/popcount_xor.vyre --grid 4096 --in lhs=iota:262144 \\\n"
+     "    --in rhs=random:262144 --in out=zeros:262144\n"
+     "  vyre bench kernel.vyre --grid 4096 --in data=iota:262144 --in out=zeros:262144 \\\n"
+     "    --backend cpu,ptx --runs 101 --svg times.svg\n",
+     "FILE", 1, 1, kBenchOptions, run_bench},
     {"check", "check FILE…", "parse and validate programs",
      "Parses and validates text or wire files. Prints nothing when all is well; otherwise every\n"
      "independent error with its place and a fix, and exits with 1.\n"
