@@ -63,6 +63,17 @@ TEST_F(Cpu, LibraryOpsGiveTheSameBytes) {
   }
 }
 
+// Also near the size from which on memory comes from elsewhere.
+TEST_F(Cpu, BuffersOfAnySizeAreMadeAndGivenBack) {
+  constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
+  for (const std::uint64_t bytes :
+       {std::uint64_t{4}, kPage - 1024, kPage - 64, kPage - 4, kPage, kPage + 4, 3 * kPage - 4}) {
+    const Result<DeviceBuffer> buffer = make_buffer(*cpu_, bytes);
+    ASSERT_TRUE(buffer.ok());
+    EXPECT_EQ(*read_buffer(*buffer), std::vector<std::byte>(bytes));
+  }
+}
+
 TEST_F(Cpu, RunsOnSeveralThreadsAtOnce) {
   const Case c = generate_case(3);
   std::vector<std::thread> threads;

@@ -199,7 +199,8 @@ TEST(Bench, UnwritablePicturesAreFoundBeforeTheRun) {
 
 // Each invocation reads what its neighbour writes; one after the other they count up.
 TEST(Bench, TimesOfDifferentResultsAreNotShown) {
-  if (find_backend("cpu")->open().device == nullptr) GTEST_SKIP() << "nothing to compare with";
+  if (find_backend("cpu")->open().device == nullptr)
+    GTEST_SKIP() << "the cpu backend cannot run here: " << find_backend("cpu")->open().reason;
   const CommandResult result = bench({"--backend", "cpu,interp", "--in", "out=zeros:129"},
                                      "program racy workgroup(64) {\n  read_write out: u32[]\n\n"
                                      "  let i = invocation_id.x\n  out[i + 1] = out[i] + 1\n}\n");

@@ -35,13 +35,18 @@ constexpr std::uint64_t kPiece = 8'000'000;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
 constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 
+// Around a buffer there is something that no program would take for zeros: code that looks there by
+// mistake gives other bytes than the interpreter.
+constexpr std::size_t kAround = 512;
+constexpr std::byte kOutside{0xa5};
 // Large buffers are made of large pages, where the system gives them.
 constexpr std::size_t kPage = std::size_t{2} << 20;
 
 struct HostMemory : DeviceMemory {
-  ~HostMemory() override { size > kPage ? (void)munmap(whole, size) : std::free(whole); }
+  ~HostMemory() override { is_mapped ? (void)munmap(whole, size) : std::free(whole); }
   void* whole = nullptr;
   std::size_t size = 0;
+  bool is_mapped = false;
   std::byte* bytes = nullptr;
 };
 
@@ -129,7 +134,8 @@ class CpuDevice : public Device {
     auto memory = std::make_unique<HostMemory>();
     const bool is_large = bytes >= kPage;
     const std::size_t align = is_large ? kPage : kAlign;
-    memory->size = bytes + align;
+    memory->size = bytes + align + 2 * kAround;
+    memory->is_mapped = is_large;
     if (bytes > info_.max_buffer_bytes) return diagnose<message::out_of_memory>(bytes, info_.name);
     if (is_large) {
       memory->whole =
@@ -139,8 +145,11 @@ class CpuDevice : public Device {
       memory->whole = std::calloc(memory->size, 1);
     }
     if (memory->whole == nullptr) return diagnose<message::out_of_memory>(bytes, info_.name);
-    const auto address = reinterpret_cast<std::uintptr_t>(memory->whole);
-    memory->bytes = static_cast<std::byte*>(memory->whole) + (align - address % align) % align;
+    const auto address = reinterpret_cast<std::uintptr_t>(memory->whole) + kAround;
+    memory->bytes =
+        static_cast<std::byte*>(memory->whole) + kAround + (align - address % align) % align;
+    std::fill_n(memory->bytes - kAround, kAround, kOutside);
+    std::fill_n(memory->bytes + bytes, kAround, kOutside);
     if (is_large) madvise(memory->bytes, bytes, MADV_HUGEPAGE);
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
