@@ -54,12 +54,12 @@ std::vector<u32> random_words(std::size_t count, u32 mask = 0xffffffff) {
 }
 
 std::vector<u32> crc_tables() {
-  std::vector<u32> tables(1024);
+  std::vector<u32> tables(2048);
   for (u32 byte = 0; byte < 256; ++byte) {
     u32 state = byte;
-    for (std::size_t behind = 0; behind < 4; ++behind) {
+    for (std::size_t behind = 0; behind < 8; ++behind) {
       for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1) * 0xedb88320u;
-      tables[(3 - behind) * 256 + byte] = state;
+      tables[(7 - behind) * 256 + byte] = state;
     }
   }
   return tables;

@@ -500,10 +500,12 @@ __kernel void crc32_plain(__global const uint* restrict data, __global const uin
                           __global uint* restrict crcs) {
   const size_t i = get_global_id(0);
   uint state = 0xffffffffu;
-  for (int k = 0; k < 256; ++k) {
+  for (int k = 0; k < 256; k += 2) {
     const uint x = state ^ data[i * 256 + k];
+    const uint y = data[i * 256 + k + 1];
     state = tables[x & 0xff] ^ tables[256 + (x >> 8 & 0xff)] ^ tables[512 + (x >> 16 & 0xff)] ^
-            tables[768 + (x >> 24)];
+            tables[768 + (x >> 24)] ^ tables[1024 + (y & 0xff)] ^ tables[1280 + (y >> 8 & 0xff)] ^
+            tables[1536 + (y >> 16 & 0xff)] ^ tables[1792 + (y >> 24)];
   }
   crcs[i] = ~state;
 }
@@ -511,19 +513,21 @@ __kernel void crc32_plain(__global const uint* restrict data, __global const uin
 // Four blocks for each work item.
 __kernel void crc32_streams(__global const uint* restrict data,
                             __global const uint* restrict tables, __global uint* restrict crcs) {
-  __local uint own[1024];
-  event_t copied = async_work_group_copy(own, tables, 1024, 0);
+  __local uint own[2048];
+  event_t copied = async_work_group_copy(own, tables, 2048, 0);
   wait_group_events(1, &copied);
   const size_t i = get_global_id(0) * 4;
   uint state[4];
 #pragma unroll
   for (int s = 0; s < 4; ++s) state[s] = 0xffffffffu;
-  for (int k = 0; k < 256; ++k) {
+  for (int k = 0; k < 256; k += 2) {
 #pragma unroll
     for (int s = 0; s < 4; ++s) {
       const uint x = state[s] ^ data[(i + s) * 256 + k];
+      const uint y = data[(i + s) * 256 + k + 1];
       state[s] = own[x & 0xff] ^ own[256 + (x >> 8 & 0xff)] ^ own[512 + (x >> 16 & 0xff)] ^
-                 own[768 + (x >> 24)];
+                 own[768 + (x >> 24)] ^ own[1024 + (y & 0xff)] ^ own[1280 + (y >> 8 & 0xff)] ^
+                 own[1536 + (y >> 16 & 0xff)] ^ own[1792 + (y >> 24)];
     }
   }
 #pragma unroll

@@ -634,27 +634,22 @@ void crc32_plain(u32* const* buffers, u32 begin, u32 end) {
   const u32* tables = buffers[1];
   for (u32 i = begin * kCrcPiece; i < end * kCrcPiece; ++i) {
     u32 state = 0xffffffff;
-    for (u32 k = 0; k < 256; ++k) {
+    for (u32 k = 0; k < 256; k += 2) {
       const u32 x = state ^ buffers[0][i * 256 + k];
+      const u32 y = buffers[0][i * 256 + k + 1];
       state = tables[x & 0xff] ^ tables[256 + (x >> 8 & 0xff)] ^ tables[512 + (x >> 16 & 0xff)] ^
-              tables[768 + (x >> 24)];
+              tables[768 + (x >> 24)] ^ tables[1024 + (y & 0xff)] ^ tables[1280 + (y >> 8 & 0xff)] ^
+              tables[1536 + (y >> 16 & 0xff)] ^ tables[1792 + (y >> 24)];
     }
     buffers[2][i] = ~state;
   }
 }
 
-// Eight bytes at a time by eight tables, four blocks in turns; the next four are asked for in time
-// as in dfa_streams.
+// Four blocks in turns; the next four are asked for in time as in dfa_streams.
 void crc32_streams(u32* const* buffers, u32 begin, u32 end) {
   constexpr u32 kStreams = 4;
-  u32 tables[8][256];  // of a byte with 7 to 0 bytes behind it
-  std::copy_n(buffers[1], 4 * 256, tables[4]);
-  for (u32 k = 4; k-- > 0;) {
-    for (u32 byte = 0; byte < 256; ++byte) {
-      const u32 nearer = tables[k + 1][byte];
-      tables[k][byte] = nearer >> 8 ^ tables[7][nearer & 0xff];
-    }
-  }
+  u32 tables[8][256];  // its own, at constant distances
+  std::copy_n(buffers[1], 8 * 256, tables[0]);
   for (u32 i = begin * kCrcPiece; i < end * kCrcPiece; i += kStreams) {
     const u32* data = buffers[0] + i * 256;
     u64 state[kStreams];

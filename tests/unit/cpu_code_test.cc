@@ -37,11 +37,11 @@ class CpuCode : public ::testing::Test {
     const Result<std::string> code = show_cpu(*linked, *find_cpu_target(target), CpuText::Llvm);
     return code.ok() ? *code : render(code.diagnostics()[0]);
   }
-  static std::string code_of_file(const std::string& name) {
+  static std::string code_of_file(const std::string& name, const char* target = "avx512") {
     std::ifstream file(VYRE_ROOT "/bench/programs/" + name + ".vyre");
     std::stringstream text;
     text << file.rdbuf();
-    return code_of(text.str());
+    return code_of(text.str(), target);
   }
 
   // The blocks that are reached from one without going on with the next gang or workgroup.
@@ -153,6 +153,16 @@ program table workgroup(64) {
   };
   EXPECT_EQ(count(with("& 0xff"), "icmp ult <16 x i32>"), 0u) << with("& 0xff");
   EXPECT_EQ(count(with("& 0x1ff"), "icmp ult <16 x i32>"), 1u) << with("& 0x1ff");
+}
+
+TEST_F(CpuCode, TablesThatAreLongEnoughAreNotChecked) {
+  const std::string code = fast(code_of_file("crc32"));
+  EXPECT_EQ(count(code, "masked.gather"), 10u);
+  EXPECT_EQ(count(code, "icmp ult <"), 0u) << code;
+  // Where the CPU has no gathers, each invocation has numbers of its own.
+  const std::string single = fast(code_of_file("crc32", "sse4.2"));
+  EXPECT_EQ(count(single, "xor <|lshr <|and <|extractelement"), 0u) << single;
+  EXPECT_EQ(count(single, "load i32"), 40u);
 }
 
 TEST_F(CpuCode, RecordsAreMovedWhole) {

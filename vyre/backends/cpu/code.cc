@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cpu/gangs.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
@@ -37,8 +38,7 @@ Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target) {
   Result<Program> program = optimise(linked);
   if (!program) return program.diagnostics();
   CpuReady ready;
-  ready.target = target;
-  ready.target.width = gang_width(*program, target);
+  ready.target = fitted(target, *program);
   if (std::optional<Program> other = regrouped(*program, ready.target.width)) {
     // The ids of workgroups have become divisions.
     program = optimise(Linked{std::move(*other), {}});

@@ -1,10 +1,12 @@
 #include "vyre/backends/cpu/emit.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <ranges>
 #include <set>
 
+#include "vyre/backends/cpu/gangs.h"
 #include "vyre/backends/cpu/ops.h"
 #include "vyre/backends/cpu/records.h"
 #include "vyre/ir/typing.h"
@@ -41,13 +43,6 @@ constexpr std::uint64_t kMaxUnrolled = 1500;
 constexpr std::uint64_t kMaxCopied = 2048;
 // Bytes that go through the caches together.
 constexpr std::uint32_t kLine = 64;
-// A program of so many expressions has enough to do for gangs of two vectors.
-constexpr std::size_t kMuch = 60;
-// And one of so many has too much for LLVM.
-constexpr std::size_t kTooMuch = 600;
-// So many rows of a program of so many statements run together where they load mostly the same.
-constexpr std::uint32_t kSharedRows = 4;
-constexpr std::size_t kMaxShared = 60;
 // How many operations deep an index may be.
 constexpr unsigned kMaxDepth = 200;
 // How far below zero an index of the first invocation of a row may be.
@@ -60,33 +55,6 @@ bool is_comparison(Operation op) {
 
 bool commutes(const Atomic& atomic) {
   return atomic.op != AtomicOp::Exchange && atomic.op != AtomicOp::CompareExchange;
-}
-
-// The locals that a statement reads.
-std::set<LocalId> mentioned(const Body& body, const Stmt& stmt) {
-  std::set<LocalId> locals;
-  std::set<ExprId> seen;
-  std::vector<ExprId> work;
-  for (ExprId root : roots(stmt)) work.push_back(root);
-  while (!work.empty()) {
-    const ExprId id = work.back();
-    work.pop_back();
-    if (!seen.insert(id).second) continue;
-    const Expr& expr = body[id];
-    for (ExprId arg : operands(body, expr)) work.push_back(arg);
-    if (expr.op == Operation::Local) locals.insert(LocalId{expr.imm});
-  }
-  return locals;
-}
-
-// Whether nothing binds the invocations of a workgroup together.
-bool can_regroup(const Program& program) {
-  return std::ranges::none_of(
-             program.buffers,
-             [](const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }) &&
-         std::ranges::none_of(program.body.stmts, [](const Stmt& stmt) {
-           return std::holds_alternative<Barrier>(stmt);
-         });
 }
 
 class Emitter {
@@ -264,7 +232,7 @@ class Emitter {
   Lanes from_memory(DataType element, Lanes loaded);
   Value row_address(const Buffer& buffer, DataType element, ExprId index, bool may_wrap);
   void prefetch(const Buffer& buffer, DataType element, ExprId index);
-  Lanes gather(DataType element, const Buffer& buffer, Value index, Value mask);
+  Lanes gather(DataType element, const Buffer& buffer, ExprId index, bool inside, Value mask);
   // Rows of a buffer that overlap: the vectors of the last gang, this one and the next.
   struct Slide {
     BufferId buffer;
@@ -367,6 +335,7 @@ class Emitter {
   bool is_gathering_ = false;         // they wait for the end of the rows
   unsigned conditions_ = 0;           // that what is being written depends on
   std::map<std::size_t, std::vector<Value>> moved_;  // the elements of records
+  std::set<std::pair<StmtId, Terms>> fetched_;       // stretches, in loops
   std::set<std::pair<StmtId, ExprId>> assumed_;      // accesses that are in bounds in fast code
   std::vector<Early> earlies_;
   std::vector<ExprId> bound_;          // of locals: the values that they always have
@@ -1018,8 +987,22 @@ void Emitter::prefetch(const Buffer& buffer, DataType element, ExprId index) {
   if (distance < 2 * kLine || loops.size() != 1 || loops_.empty()) return;
   if (*loops.begin() != loops_.back().id || owner(at_) != loops_.back().id) return;
   const For& loop = std::get<For>(body_[loops_.back().id]);
+  // Loads side by side share a line.
+  const Split split = split_index(body_, bound_, index);
+  if (!fetched_.insert({loops_.back().id, split.terms}).second) return;
+  std::uint32_t step = 1;
+  for (const auto& [term, minus] : split.terms) {
+    const Expr& expr = body_[term];
+    if (expr.op != Operation::Mul && expr.op != Operation::Shl) continue;
+    const Expr& by = body_[expr.args[1]];
+    const Expr& counter = body_[expr.args[0]];
+    if (counter.op != Operation::Local || counter.imm != loop.variable.index) continue;
+    if (by.op == Operation::Literal) step = expr.op == Operation::Mul ? by.imm : 1u << by.imm % 32;
+  }
+  const std::uint32_t rounds =
+      std::bit_floor(std::max(kLine / stride(element) / std::max(step, 1u), 1u));
   const Value round = places_[loop.variable.index].value.parts[0];
-  const Value in_line = ir_.both(round, ir_.word(kLine / stride(element) - 1));
+  const Value in_line = ir_.both(round, ir_.word(rounds - 1));
   const Ir::Block look = ir_.block("ahead");
   const Ir::Block behind = ir_.block("behind");
   ir_.branch(ir_.equal_zero(in_line), look, behind);
@@ -1037,21 +1020,57 @@ void Emitter::prefetch(const Buffer& buffer, DataType element, ExprId index) {
   ++time_;
 }
 
-// One lane after the other.
-Lanes Emitter::gather(DataType element, const Buffer& buffer, Value index, Value mask) {
+// One lane after the other. Lanes whose index is out of bounds are off.
+Lanes Emitter::gather(DataType element, const Buffer& buffer, ExprId index, bool inside,
+                      Value mask) {
   const DataType type = loaded_type(element);
+  // Those at a distance that is known, in or out of a mask, where none wraps around.
+  const bool at_steps = inside && kind(index) == Kind::Linear;
+  Value first = nullptr;
+  Value all = nullptr;
+  Value pairs = nullptr;
+  Value base = buffer.address;
+  if (at_steps) {
+    first = row_address(buffer, element, index, false);
+    mask = nullptr;
+  } else {
+    all = ops_.splat(ops_.whole(value(index))).parts[0];
+    if (mask != nullptr) {
+      all = ir_.select(mask, all, ir_.zero(ir_.type(all)));
+      base = ir_.select(ir_.equal_zero(buffer.length), zeros_, base);
+    }
+    pairs = ir_.bits(all, ir_.vector(ir_.i64, width_ / 2));
+  }
   Lanes lanes{type, false, {}};
   for (std::size_t part = 0; part < part_count(type); ++part) {
     lanes.parts[part] = ir_.api().GetPoison(ir_.vector(part_type(type)));
   }
+  Value pair = nullptr;
   for (unsigned lane = 0; lane < width_; ++lane) {
-    Value pointer = address_of(buffer, element, ir_.lane(index, lane), false);
-    if (mask != nullptr) pointer = ir_.select(ir_.lane(mask, lane), pointer, zeros_);
+    Value pointer = first;
+    if (at_steps) {
+      const std::int64_t distance = std::int64_t{shapes_[index].stride} * stride(element) * lane;
+      pointer = ir_.at(ir_.i8, first, ir_.wide(static_cast<std::uint64_t>(distance)));
+    } else {
+      Value at = nullptr;
+      if (target_.is_scalar) {
+        at = ir_.zext(ir_.lane(all, lane), 64);
+      } else {
+        // Two at a time out of the vector; LLVM would take each.
+        if (lane % 2 == 0) pair = ir_.opaque(ir_.lane(pairs, lane / 2));
+        const Value low = ir_.both(pair, ir_.wide(0xffffffff));
+        at = ir_.opaque(lane % 2 == 0 ? low : ir_.lshr(pair, ir_.wide(32)));
+      }
+      pointer = ir_.at(ir_.i8, base, ir_.mul(at, ir_.wide(stride(element))));
+    }
     for (std::size_t part = 0; part < part_count(type); ++part) {
       const Value loaded = ir_.load(
           part_type(type), ir_.at(part_type(type), pointer, ir_.wide(part)), part_bits(type) / 8);
       lanes.parts[part] = ir_.with_lane(lanes.parts[part], ir_.word(lane), loaded);
     }
+  }
+  for (std::size_t part = 0; part < part_count(type) && mask != nullptr; ++part) {
+    lanes.parts[part] = ir_.select(mask, lanes.parts[part], ir_.zero(ir_.type(lanes.parts[part])));
   }
   return lanes;
 }
@@ -1115,8 +1134,10 @@ Lanes Emitter::load(ExprId id, const Expr& expr) {
     const Value pointer = row_address(buffer, element, index, mask != nullptr);
     return from_memory(element, settled(expr, load_row(element, pointer, mask)));
   }
-  if (!target_.gathers) {
-    return from_memory(element, settled(expr, gather(element, buffer, all, mask)));
+  // One by one it is more code, too: only where it is hot.
+  if (!target_.gathers || (target_.slow_gathers && fast_ && !loops_.empty())) {
+    const bool in_row = fast_ && assumed_.contains({at_, id});
+    return from_memory(element, settled(expr, gather(element, buffer, index, in_row, mask)));
   }
   if (mask == nullptr) mask = ir_.ones(ir_.vector(ir_.boolean));
   Lanes lanes{type, false, {}};
@@ -1936,6 +1957,7 @@ Emitter::Span Emitter::unchecked(StmtId begin, StmtId end, Span lanes) {
   std::map<std::pair<Terms, BufferId>, Stretch> stretches;
   std::set<std::pair<ExprId, BufferId>> known;
   std::set<BufferId> gathered;
+  std::map<BufferId, std::uint64_t> tables;  // and the last element that is looked up
   for (const CheckedAccess& access : bounds_.accesses) {
     if (access.stmt < begin || access.stmt >= end) continue;
     const Value length = buffers_[access.buffer.index].length;
@@ -1944,7 +1966,15 @@ Emitter::Span Emitter::unchecked(StmtId begin, StmtId end, Span lanes) {
     }
     if (count >= kMaxConditions) continue;
     const ExprId index = access.index;
-    if (early(index) == Early::No) continue;
+    if (early(index) == Early::No) {
+      // Whatever it depends on, ranges may know where it ends.
+      if (ends_early(program_, access)) {
+        std::uint64_t& most = tables[access.buffer];
+        most = std::max(most, access.most);
+        assumed_.insert({access.stmt, access.load});
+      }
+      continue;
+    }
     // What is proved may still be told to start in the row, which makes its addresses simple.
     const bool is_row = kind(index) == Kind::Linear && early(index) == Early::Fixed &&
                         program_.buffers[access.buffer.index].access != BufferAccess::Workgroup;
@@ -2006,6 +2036,9 @@ Emitter::Span Emitter::unchecked(StmtId begin, StmtId end, Span lanes) {
       keep(index, ir_.wide(0), left);
     }
   }
+  for (const auto& [buffer, most] : tables) {
+    only_if(ir_.compare(Compare::Ugt, buffers_[buffer.index].length, ir_.wide(most)));
+  }
   // Rows that overlap are made of the vectors of three gangs, one of which is new in each.
   slides_.clear();
   sliding_.clear();
@@ -2053,6 +2086,7 @@ void Emitter::write_gang(StmtId begin, StmtId end, bool fast, Value mask) {
   fast_ = fast;
   mask_ = first_mask_ = mask;
   moved_.clear();
+  fetched_.clear();
   const Ir::Type masks = ir_.vector(ir_.boolean);
   alive_ = nullptr;
   for (std::uint32_t i = begin.index; i < end.index; ++i) {
@@ -2581,14 +2615,16 @@ void Emitter::write() {
 // What the vector code needs of LLVM's optimiser: values instead of memory, nothing twice, nothing
 // in loops that does not change there.
 constexpr const char* kPasses =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
-    "loop-mssa(licm),sroa,early-cse<memssa>,gvn,instcombine<no-verify-fixpoint>,dse,adce,simplifycfg)";
+    "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
+    "loop-mssa(licm),sroa,early-cse<memssa>,gvn,instcombine<no-verify-fixpoint>,dse,adce,simplifycfg";
 
 // Owns what LLVM compiles with.
 class Machine {
  public:
-  Machine(const llvm::Api& api, const CpuTarget& target, bool is_large)
-      : api_(api), is_large_(is_large) {
+  Machine(const llvm::Api& api, const CpuTarget& target, bool is_large) : api_(api) {
+    passes_ = std::string(target.is_scalar ? "sroa,scalarizer," : "") + kPasses;
+    if (is_large) passes_ = "sroa";
+
     llvm::Target found = nullptr;
     char* message = nullptr;
     if (api.GetTargetFromTriple(target.triple.c_str(), &found, &message) != 0) {
@@ -2613,8 +2649,8 @@ class Machine {
   }
   bool optimise(Ir& ir) {
     const llvm::PassOptions options = api_.CreatePassBuilderOptions();
-    const llvm::Error error =
-        api_.RunPasses(ir.module(), is_large_ ? "function(sroa)" : kPasses, machine_, options);
+    const std::string passes = "function(" + passes_ + ")";
+    const llvm::Error error = api_.RunPasses(ir.module(), passes.c_str(), machine_, options);
     api_.DisposePassBuilderOptions(options);
     if (error == nullptr) return true;
     char* message = api_.GetErrorMessage(error);
@@ -2639,7 +2675,7 @@ class Machine {
 
  private:
   const llvm::Api& api_;
-  const bool is_large_;
+  std::string passes_;
   llvm::TargetMachine machine_ = nullptr;
 };
 
@@ -2700,136 +2736,6 @@ Result<std::string> print_cpu(const llvm::Api& api, const Program& program, cons
                               const CpuTarget& target, bool is_limited, CpuText what) {
   std::uint64_t scratch_bytes = 0;
   return produce(api, program, bounds, target, is_limited, what, scratch_bytes);
-}
-
-unsigned gang_width(const Program& program, const CpuTarget& target) {
-  const Body& body = program.body;
-  const Shapes shapes = shapes_of(program);
-  const Types types = types_of(body, program.buffers, {}, {});
-  const auto registers = [&](LocalId local) {
-    return shapes.uniformity[local] ? 0 : part_count(types[local]) * part_bits(types[local]) / 32;
-  };
-  // Where a value is in use: from its declaration to where it is read last; behind all of a loop
-  // that begins between them.
-  std::map<LocalId, std::uint32_t> begin;
-  std::map<LocalId, std::uint32_t> end;
-  std::vector<std::uint32_t> loops;
-  bool is_chain = false;  // a loop without others, in which a value leads to the next one
-  bool has_loops = false;
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    const Stmt& stmt = body.stmts[i];
-    while (!loops.empty() && std::get<For>(body.stmts[loops.back()]).end.index <= i)
-      loops.pop_back();
-    const auto use = [&](LocalId local) {
-      std::uint32_t last = i;
-      for (std::uint32_t loop : loops) {
-        if (begin[local] < loop) last = std::max(last, std::get<For>(body.stmts[loop]).end.index);
-      }
-      end[local] = std::max(end[local], last);
-    };
-    for (LocalId local : mentioned(body, stmt)) use(local);
-    if (const LocalId local = declared(stmt); local.exists()) begin[local] = i;
-    if (const Assign* given = std::get_if<Assign>(&stmt)) {
-      use(given->local);
-      const bool is_innermost =
-          !loops.empty() &&
-          std::none_of(body.stmts.begin() + loops.back() + 1,
-                       body.stmts.begin() + std::get<For>(body.stmts[loops.back()]).end.index,
-                       [](const Stmt& inside) {
-                         return std::holds_alternative<For>(inside) ||
-                                std::holds_alternative<Barrier>(inside);
-                       });
-      is_chain = is_chain || (is_innermost && registers(given->local) != 0);
-    }
-    if (std::holds_alternative<For>(stmt)) {
-      loops.push_back(i);
-      has_loops = true;
-    }
-  }
-  std::vector<std::int64_t> change(body.stmts.size() + 2);
-  for (const auto& [local, last] : end) {
-    change[begin[local]] += static_cast<std::int64_t>(registers(local));
-    change[last + 1] -= static_cast<std::int64_t>(registers(local));
-  }
-  std::int64_t now = 1;
-  std::int64_t most = 1;
-  for (std::int64_t by : change) most = std::max(most, now += by);
-  const bool has_much = !has_loops && body.exprs.size() > kMuch && can_regroup(program);
-  if ((!is_chain && !has_much) || body.exprs.size() > kTooMuch) return target.width;
-  const unsigned limit = is_chain ? 4 : 2;
-  unsigned width = target.width;
-  const std::uint32_t row = program.workgroup_size[0];
-  for (unsigned times = 2; times <= limit && most * times <= target.registers / 2; times *= 2) {
-    if (!can_regroup(program) && row % (target.width * times) != 0) break;
-    width = target.width * times;
-  }
-  return width;
-}
-
-namespace {
-
-// Whether invocations that are neighbours along y load mostly the same: no loops, and several rows
-// of one buffer.
-bool shares_rows(const Program& program) {
-  const Body& body = program.body;
-  const Shapes shapes = shapes_of(program);
-  std::map<std::uint32_t, std::size_t> rows;
-  bool has_y = false;
-  for (const Expr& expr : body.exprs) {
-    has_y = has_y || (expr.op == Operation::InvocationId && expr.detail == 1);
-    if (expr.op != Operation::Load) continue;
-    const Shape& index = shapes[expr.args[0]];
-    if (index.kind == Kind::Linear && index.stride == 1 && index.row_base) ++rows[expr.imm];
-  }
-  const bool is_simple = std::ranges::none_of(body.stmts, [](const Stmt& stmt) {
-    return std::holds_alternative<For>(stmt) || std::holds_alternative<Atomic>(stmt) ||
-           std::holds_alternative<Return>(stmt);
-  });
-  return has_y && is_simple && body.stmts.size() <= kMaxShared &&
-         std::ranges::any_of(rows, [](const auto& each) { return each.second >= 3; });
-}
-
-}  // namespace
-
-std::optional<Program> regrouped(const Program& program, unsigned width) {
-  constexpr std::uint32_t kInvocations = 1024;
-  const auto& size = program.workgroup_size;
-  if (!can_regroup(program)) return std::nullopt;
-  const bool shows = std::ranges::any_of(program.body.exprs, [&](const Expr& expr) {
-    return (expr.op == Operation::WorkgroupId || expr.op == Operation::LocalId) &&
-           size[expr.detail] != 1;
-  });
-  if (shows && size[0] % width == 0) return std::nullopt;
-
-  struct Ids {
-    Draft& draft;
-    std::vector<ExprId> memo;
-
-    Keep statement(StmtId, const Stmt& source) {
-      Stmt stmt = source;
-      for_each_root(stmt, [&](ExprId& root) {
-        if (!root.exists()) return;
-        root = copy_expr(draft, root, memo, [&](ExprId, const Expr& expr, std::span<const ExprId>) {
-          const bool local = expr.op == Operation::LocalId;
-          if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
-          Simplifier& make = draft.make();
-          const ExprId whole = make.make(Operation::InvocationId, expr.detail, 0, {});
-          return make.make(local ? Operation::Mod : Operation::Div,
-                           {whole, make.number(draft.from().workgroup_size[expr.detail])});
-        });
-      });
-      draft.put(stmt);
-      return Keep::All;
-    }
-    void else_begins(StmtId) {}
-    void closes(StmtId) {}
-  };
-  Draft draft(program, kNothing);
-  Ids pass{draft, std::vector<ExprId>(program.body.exprs.size())};
-  rewrite(draft, pass);
-  Program result = std::move(draft).finish();
-  result.workgroup_size = {kInvocations, shares_rows(program) ? kSharedRows : 1, 1};
-  return result;
 }
 
 }  // namespace vyre

@@ -22,12 +22,14 @@ namespace vyre {
 // What code is made for.
 struct CpuTarget {
   std::string triple;
-  std::string name;         // of the CPU, as LLVM calls it
-  std::string features;     // "+avx2,-avx512f"
-  unsigned width = 8;       // invocations in a vector
-  unsigned bits = 256;      // of the vectors that the CPU is good at
-  unsigned registers = 16;  // for vectors
-  bool gathers = true;      // has instructions for it
+  std::string name;           // of the CPU, as LLVM calls it
+  std::string features;       // "+avx2,-avx512f"
+  unsigned width = 8;         // invocations in a vector
+  unsigned bits = 256;        // of the vectors that the CPU is good at
+  unsigned registers = 16;    // for vectors
+  bool gathers = true;        // has instructions for it
+  bool slow_gathers = false;  // slower than a load for each lane
+  bool is_scalar = false;     // lanes are numbers of their own, not in vectors
 
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
@@ -47,13 +49,5 @@ Result<CpuCode> emit_cpu(const llvm::Api& api, const Program& program, const Bou
 // The same for people.
 Result<std::string> print_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
                               const CpuTarget& target, bool is_limited, CpuText what);
-
-// How many invocations go side by side: more than a vector holds where one waits for itself most of
-// the time, and registers hold all that several need.
-unsigned gang_width(const Program& program, const CpuTarget& target);
-
-// A program without barriers and workgroup memory, in workgroups that are long along x and have one
-// row, so that they fit vectors; nothing where they already do, or cannot.
-std::optional<Program> regrouped(const Program& program, unsigned width);
 
 }  // namespace vyre

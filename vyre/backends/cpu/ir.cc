@@ -70,6 +70,13 @@ Ir::Value Ir::call(std::string_view intrinsic, std::span<Type> types,
                          list.data(), static_cast<unsigned>(list.size()), "");
 }
 
+Ir::Value Ir::opaque(Value number) {
+  Type of = type(number);
+  const Type function = api_.FunctionType(of, &of, 1, 0);
+  const Value empty = api_.GetInlineAsm(function, "", 0, "=r,0", 4, 0, 0, 0, 0);
+  return api_.BuildCall2(builder_, function, empty, &number, 1, "");
+}
+
 Ir::Value Ir::load(Type type, Value from, unsigned align) {
   const Value value = api_.BuildLoad2(builder_, type, from, "");
   if (align != 0) api_.SetAlignment(value, align);

@@ -97,6 +97,8 @@ class Ir {
   Value trunc(Value a, unsigned bits) { return api_.BuildTrunc(builder_, a, sized(a, bits), ""); }
   Value bits(Value a, Type to) { return api_.BuildBitCast(builder_, a, to, ""); }
   Value freeze(Value a) { return api_.BuildFreeze(builder_, a, ""); }
+  // The same number, of which LLVM does not know how it was made.
+  Value opaque(Value number);
   // An intrinsic that is named after the type of its first operand, or after `types`.
   Value call(std::string_view intrinsic, std::initializer_list<Value> args);
   Value call(std::string_view intrinsic, std::span<Type> types, std::initializer_list<Value> args);

@@ -60,6 +60,7 @@ std::optional<CpuTarget> host_target() {
     std::optional<CpuTarget> target = find_cpu_target(name);
     if (name == "avx512") {
       target->features = more_features();
+      target->slow_gathers = __builtin_cpu_is("amd") != 0;
       // The first ones that had it slow down.
       if (__builtin_cpu_supports("avx512vbmi2") == 0) target->width = 8, target->bits = 256;
     }
