@@ -62,4 +62,11 @@ int main() {
   std::memcpy(sums.data(), bytes->data(), bytes->size());
   for (const std::uint32_t sum : sums) std::cout << sum << " ";
   std::cout << "\n";
+
+  vyre::Result<vyre::Sequence> steps = record(**device, launches);
+  if (!steps) return report(steps.diagnostics());
+  for (int i = 0; i < 100; ++i) {
+    const vyre::Result<vyre::RunTimes> times = steps->run();
+    if (!times) return report(times.diagnostics());
+  }
 }

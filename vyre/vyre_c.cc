@@ -261,7 +261,7 @@ vyre_status vyre_backends_list(vyre_backends** backends) {
   if (backends == nullptr) return VYRE_MISUSE;
   auto list = std::make_unique<vyre_backends>();
   for (const vyre::Backend& backend : vyre::all_backends()) {
-    const vyre::Opened opened = backend.open();
+    const vyre::Opened opened = backend.open(0);
     list->rows.push_back(
         {&backend, opened.device == nullptr ? "" : opened.device->info().name, opened.reason});
   }
@@ -292,7 +292,9 @@ vyre_status vyre_device_open(const char* backend, vyre_device** device, vyre_dia
   vyre::Backend unknown;
   if (known == nullptr) {
     unknown.name = backend;
-    unknown.open = [] { return vyre::Opened{nullptr, "vyre knows none of this name"}; };
+    unknown.open = [](std::uint32_t) {
+      return vyre::Opened{nullptr, "vyre knows none of this name"};
+    };
     known = &unknown;
   }
   vyre::Result<std::unique_ptr<vyre::Device>> opened = open_device(*known);

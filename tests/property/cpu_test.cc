@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "tests/support/cpu_fixture.h"
-#include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/device.h"
 #include "vyre/backends/cpu/object.h"
@@ -39,38 +39,14 @@ TEST_F(Cpu, GeneratedProgramsGiveTheSameBytesWithOtherVectors) {
   }
 }
 
-// Every op of the library, and so every operation, on edge values and others.
-TEST_F(Cpu, LibraryOpsGiveTheSameBytes) {
-  std::size_t count = 0;
-  for (const Op* op : Registry().all()) {
-    const Result<Program> program = elementwise(*op);
-    if (!program.ok() || (kSanitized && !is_long() && count++ % 8 != 0)) continue;
-    Random random(7);
-    Case c;
-    c.module.items.emplace_back(*program);
-    constexpr std::uint32_t kCount = 300;
-    for (const BufferDecl& buffer : program->buffers) {
-      std::vector<std::byte> bytes(std::size_t{kCount} * stride(buffer.element));
-      for (std::size_t i = 0; i < bytes.size(); i += 4) {
-        static constexpr std::uint32_t kEdges[] = {
-            0, 1, 2, 31, 32, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xffff, 3, 7};
-        const std::uint32_t word = random.below(3) == 0 ? static_cast<std::uint32_t>(random.next())
-                                                        : kEdges[random.below(std::size(kEdges))];
-        std::memcpy(bytes.data() + i, &word, 4);
-      }
-      c.contents.push_back(std::move(bytes));
-    }
-    c.grid = {kCount / program->workgroup_size[0] + 1, 1, 1};
-    EXPECT_EQ(difference(c), "") << op->id;
-  }
-}
+TEST_F(Cpu, LibraryOpsGiveTheSameBytes) { check_library(kSanitized && !is_long() ? 8 : 1); }
 
 // Also near the size from which on memory comes from elsewhere.
 TEST_F(Cpu, BuffersOfAnySizeAreMadeAndGivenBack) {
   constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
   for (const std::uint64_t bytes :
        {std::uint64_t{4}, kPage - 1024, kPage - 64, kPage - 4, kPage, kPage + 4, 3 * kPage - 4}) {
-    const Result<DeviceBuffer> buffer = make_buffer(*cpu_, bytes);
+    const Result<DeviceBuffer> buffer = make_buffer(*device_, bytes);
     ASSERT_TRUE(buffer.ok());
     EXPECT_EQ(*read_buffer(*buffer), std::vector<std::byte>(bytes));
   }
@@ -153,7 +129,7 @@ TEST(CpuCache, KeepsEntriesAndRefusesDamagedOnes) {
   EXPECT_EQ(read_cache("a"), "contents");
   EXPECT_FALSE(read_cache("b"));
   EXPECT_EQ(cache_stats().files, 1u);
-  for (const auto& entry : std::filesystem::directory_iterator(folder + "/cpu")) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder + "/code")) {
     std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
   }
   EXPECT_FALSE(read_cache("a"));

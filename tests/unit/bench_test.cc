@@ -141,7 +141,7 @@ TEST(Bench, JsonHasAllNumbers) {
   EXPECT_EQ(names.size(), all_backends().size());
   for (const Backend& backend : all_backends()) {
     EXPECT_EQ(bench_square({"--backend", backend.name}).status,
-              backend.open().device != nullptr ? 0 : 3)
+              backend.open(0).device != nullptr ? 0 : 3)
         << backend.name;
   }
 }
@@ -163,7 +163,7 @@ TEST(Bench, TableAndBars) {
       << result.out;
   for (const Backend& backend : all_backends()) {
     const std::string name(backend.name);
-    const bool runs = backend.open().device != nullptr;
+    const bool runs = backend.open(0).device != nullptr;
     const std::string line = runs ? "\n" + name + " " : "\nleft out: backend `" + name + "` ";
     EXPECT_NE(result.out.find(line), std::string::npos) << result.out;
   }
@@ -181,7 +181,7 @@ TEST(Bench, SvgHasABarForEachBackend) {
   EXPECT_NE(svg.find(">square, grid 2,1,1<"), svg.npos);
   for (const Backend& backend : all_backends()) {
     const bool drawn = svg.find(">" + std::string(backend.name) + "<") != svg.npos;
-    EXPECT_EQ(drawn, backend.open().device != nullptr) << backend.name;
+    EXPECT_EQ(drawn, backend.open(0).device != nullptr) << backend.name;
   }
   const CommandResult piped = bench_square({"--svg", "-"});
   EXPECT_TRUE(is_well_formed(piped.out));
@@ -199,8 +199,8 @@ TEST(Bench, UnwritablePicturesAreFoundBeforeTheRun) {
 
 // Each invocation reads what its neighbour writes; one after the other they count up.
 TEST(Bench, TimesOfDifferentResultsAreNotShown) {
-  if (find_backend("cpu")->open().device == nullptr)
-    GTEST_SKIP() << "the cpu backend cannot run here: " << find_backend("cpu")->open().reason;
+  if (find_backend("cpu")->open(0).device == nullptr)
+    GTEST_SKIP() << "the cpu backend cannot run here: " << find_backend("cpu")->open(0).reason;
   const CommandResult result = bench({"--backend", "cpu,interp", "--in", "out=zeros:129"},
                                      "program racy workgroup(64) {\n  read_write out: u32[]\n\n"
                                      "  let i = invocation_id.x\n  out[i + 1] = out[i] + 1\n}\n");

@@ -484,6 +484,54 @@ TEST(Dispatch, WhatIsWrongNeverReachesTheDevice) {
   EXPECT_EQ(device.runs, 1);
 }
 
+TEST(Dispatch, ASequenceRunsAgainAndAgain) {
+  const Program program = program_of(R"(program add workgroup(4) {
+  read       from: u32[] @0
+  read_write to: u32[] @1
+  to[invocation_id.x] = to[invocation_id.x] + from[invocation_id.x]
+})");
+  for (const char* backend : {"interp", "cpu"}) {
+    const Opened opened = find_backend(backend)->open(0);
+    if (opened.device == nullptr) continue;
+    Device& device = *opened.device;
+    const Result<Pipeline> add = make_pipeline(device, program);
+    ASSERT_TRUE(add.ok());
+    DeviceBuffer a = upload(device, Words{1, 2, 3, 4});
+    DeviceBuffer b = upload(device, Words{0, 0, 0, 1});
+    const PipelineLaunch launches[] = {{&*add, 1, {{"from", &a}, {"to", &b}}},
+                                       {&*add, 1, {{"from", &b}, {"to", &a}}}};
+    Result<Sequence> sequence = record(device, launches);
+    ASSERT_TRUE(sequence.ok());
+    EXPECT_EQ(&sequence->device(), &device);
+    EXPECT_EQ(download(b), (Words{0, 0, 0, 1}));  // nothing has run
+    for (int i = 0; i < 3; ++i) {
+      const Result<RunTimes> times = sequence->run();
+      ASSERT_TRUE(times.ok());
+      ASSERT_EQ(times->each.size(), 2u);
+      EXPECT_DOUBLE_EQ(times->seconds, times->each[0] + times->each[1]);
+    }
+    EXPECT_EQ(download(b), (Words{8, 16, 24, 37}));
+    EXPECT_EQ(download(a), (Words{13, 26, 39, 60}));
+
+    // All of it is checked when it is recorded; how it runs, when it does.
+    const PipelineLaunch wrong[] = {launches[0], {&*add, 1, {{"from", &b}}}, {nullptr, 1, {}}};
+    EXPECT_EQ(reports(record(device, wrong)).size(), 2u);
+    RunOptions options;
+    options.max_steps = 1;
+    const Result<RunTimes> bounded = sequence->run(options);
+    ASSERT_FALSE(bounded.ok());
+    const bool is_reference = find_backend(backend)->takes_orders;
+    EXPECT_EQ(name(bounded.diagnostics()[0].code), is_reference ? "R004" : "B005");
+  }
+}
+
+TEST(Dispatch, ADeviceThatIsNotThere) {
+  EXPECT_TRUE(open_device(*find_backend("interp"), 0).ok());
+  EXPECT_EQ(reports(open_device(*find_backend("interp"), 1)),
+            (Reports{{"U005", "backend `interp` has no device 1",
+                      "leave out --device, or give a number below 1"}}));
+}
+
 TEST(Dispatch, LimitsOfTheDevice) {
   SpyDevice device;
   device.limits.max_invocations = 100;
@@ -574,7 +622,7 @@ TEST(Dispatch, BackendsAreFoundByNameAndAlias) {
 TEST(Dispatch, ABackendThatCannotRunSaysWhyAndListsThoseThatCan) {
   std::string those;
   for (const Backend& backend : all_backends()) {
-    const Opened opened = backend.open();
+    const Opened opened = backend.open(0);
     EXPECT_NE(opened.device == nullptr, opened.reason.empty()) << backend.name;
     if (opened.device == nullptr) continue;
     EXPECT_EQ(opened.device->info().backend, backend.name);
@@ -583,7 +631,7 @@ TEST(Dispatch, ABackendThatCannotRunSaysWhyAndListsThoseThatCan) {
   EXPECT_EQ(those.substr(0, 6), "interp");
   Backend broken;
   broken.name = "broken";
-  broken.open = [] { return Opened{nullptr, "there is no driver"}; };
+  broken.open = [](std::uint32_t) { return Opened{nullptr, "there is no driver"}; };
   EXPECT_EQ(reports(open_device(broken)),
             (Reports{{"B003", "backend `broken` cannot run here: there is no driver",
                       "use one that can: " + those}}));

@@ -251,9 +251,10 @@ TEST(RunJson, Backends) {
   const json backends = json::parse(result.out).at("backends");
   EXPECT_EQ(backends.size(), all_backends().size());
   for (const json& backend : backends) {
-    EXPECT_EQ(backend.size(), 4u);
+    EXPECT_EQ(backend.size(), 5u);
     EXPECT_EQ(backend.at("available"), backend.at("reason").is_null());
     EXPECT_NE(backend.at("available"), backend.at("device").is_null());
+    EXPECT_NE(backend.at("available"), backend.at("devices").empty());
   }
   EXPECT_EQ(backends[0]["name"], "interp");
   EXPECT_EQ(backends[0]["available"], true);

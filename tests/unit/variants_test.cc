@@ -1,6 +1,6 @@
 // A variant is only used where its assumptions hold, gives the same bytes there, and is found
 // again.
-#include "vyre/runtime/variants.h"
+#include "vyre/backends/variants.h"
 
 #include <gtest/gtest.h>
 

@@ -15,18 +15,13 @@ namespace {
 
 // --- Running ------------------------------------------------------------------------------------
 
-struct Choice {
-  const Backend* backend;
-  bool named;  // it has to run; the others of `all` may be left out
-};
-
 // Names with commas between them; `all` stands for those that no other name stands for.
 Result<std::vector<Choice>> read_choices(std::string_view list) {
   std::vector<Choice> choices;
   const auto add = [&](const Backend& backend, bool named) {
     const auto known = std::ranges::find(choices, &backend, &Choice::backend);
     if (known == choices.end())
-      choices.push_back({&backend, named});
+      choices.push_back({&backend, 0, named});
     else
       known->named = known->named || named;
   };
@@ -63,6 +58,7 @@ Result<BenchPlan> read_bench_plan(const Invocation& invocation) {
   const bool chosen = invocation.has("--backend");
   keep(read_choices(chosen ? invocation.value("--backend") : "all"),
        [&](const auto& choices) { plan.choices = choices; });
+  for (const Diagnostic& each : choose_device(invocation, plan.choices)) wrong.push_back(each);
   if (invocation.has("--runs")) {
     keep(read_count("--runs", invocation.value("--runs"), 1, 1'000'000),
          [&](std::uint64_t runs) { plan.runs = runs; });
@@ -107,12 +103,12 @@ Result<double> run_once(Contestant& contestant, const Request& request, const Ru
   return (*seconds)[0];
 }
 
-Result<Contestant> prepare(const Backend& backend, const Request& request) {
-  Result<std::unique_ptr<Device>> device = open_device(backend);
+Result<Contestant> prepare(const Choice& choice, const Request& request) {
+  Result<std::unique_ptr<Device>> device = open_device(*choice.backend, choice.device);
   if (!device.ok()) return device.diagnostics();
   Result<Pipeline> pipeline = make_pipeline(**device, request.program(), {&request.registry, {}});
   if (!pipeline.ok()) return pipeline.diagnostics();
-  Contestant contestant{&backend, std::move(*device), std::move(*pipeline), {}, {}, 0, 0};
+  Contestant contestant{choice.backend, std::move(*device), std::move(*pipeline), {}, {}, 0, 0};
   for (const Bytes& bytes : request.contents) {
     Result<DeviceBuffer> buffer = make_buffer(*contestant.device, bytes);
     if (!buffer.ok()) return buffer.diagnostics();
@@ -150,7 +146,7 @@ Result<std::vector<Contestant>> prepare_all(const BenchPlan& plan, Request& requ
     Result<Contestant> contestant = [&] {
       Progress progress(console);
       request.options.progress = progress.sink();
-      return prepare(*choice.backend, request);
+      return prepare(choice, request);
     }();
     if (!contestant.ok()) {
       failed = contestant.diagnostics();

@@ -78,7 +78,7 @@ bool show_digest(const Console& console) {
   const auto& program = std::get<Program>(loaded->module.items.back());
   bool right = true;
   for (const Backend& backend : all_backends()) {
-    const Opened opened = backend.open();
+    const Opened opened = backend.open(0);
     std::string line = "  " + std::string(backend.name);
     line.resize(10, ' ');
     if (opened.device == nullptr) {

@@ -1,15 +1,17 @@
 // `vyre lower`: prints what a backend makes of a program. `vyre cache`: what is kept of that.
 #include "tools/vyre/command.h"
-#include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/target.h"
+#include "vyre/backends/ptx/emit.h"
 #include "vyre/base/text.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
 namespace {
 
-constexpr std::string_view kSynopsis = "lower FILE --to llvm|asm [--program NAME] [--cpu TARGET]";
+constexpr std::string_view kSynopsis =
+    "lower FILE --to llvm|asm|ptx [--program NAME] [--cpu TARGET]";
 
 std::string target_names() {
   std::string names;
@@ -28,17 +30,20 @@ int run_lower(const Invocation& invocation, const Console& console) {
   if (!invocation.has("--to")) {
     wrong.push_back(
         diagnose<message::missing_operand>("lower", "to know what to print", kSynopsis));
-  } else if (to != "llvm" && to != "asm") {
-    wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), "llvm, asm"));
+  } else if (to != "llvm" && to != "asm" && to != "ptx") {
+    wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), "llvm, asm, ptx"));
   }
+  const bool is_ptx = to == "ptx";
   std::optional<CpuTarget> target = host_target();
-  if (invocation.has("--cpu")) {
+  if (is_ptx && invocation.has("--cpu")) {
+    wrong.push_back(diagnose<message::conflict>("--to ptx", "--cpu"));
+  } else if (invocation.has("--cpu")) {
     target = find_cpu_target(invocation.value("--cpu"));
     if (!target) {
       wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(invocation.value("--cpu")),
                                                         target_names()));
     }
-  } else if (!target) {
+  } else if (!target && !is_ptx) {
     wrong.push_back(diagnose<message::missing_operand>("lower", "the kind of machine", kSynopsis));
   }
   if (!wrong.empty()) return report(wrong, json, console);
@@ -54,13 +59,23 @@ int run_lower(const Invocation& invocation, const Console& console) {
   const std::string_view only = invocation.value("--program");
   std::string out;
   std::string names;
-  for (const Item& item : loaded->module.items) {
-    const Program* program = std::get_if<Program>(&item);
+  const std::vector<Item>& items = loaded->module.items;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Program* program = std::get_if<Program>(&items[i]);
     if (program == nullptr) continue;
     names += (names.empty() ? "" : ", ") + shorten(program->name);
     if (invocation.has("--program") && program->name != only) continue;
     const Result<Linked> linked = link(*program, registry);
     if (!linked.ok()) return report(linked.diagnostics(), json, console);
+    if (is_ptx) {
+      const bool has_lines = !loaded->positions.empty();
+      const Result<PtxKernel> kernel =
+          compile_ptx(*linked, {}, has_lines ? &loaded->positions[i] : nullptr, &loaded->source);
+      if (!kernel.ok()) return report(kernel.diagnostics(), json, console);
+      if (out.empty()) out = ptx_header(has_lines ? loaded->source.file : "");
+      out += "\n" + kernel->text;
+      continue;
+    }
     const Result<std::string> text =
         show_cpu(*linked, *target, to == "asm" ? CpuText::Assembly : CpuText::Llvm);
     if (!text.ok()) return report(text.diagnostics(), json, console);

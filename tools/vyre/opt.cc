@@ -3,10 +3,10 @@
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/request.h"
+#include "vyre/backends/variants.h"
 #include "vyre/base/text.h"
 #include "vyre/passes/affine.h"
 #include "vyre/passes/pass.h"
-#include "vyre/runtime/variants.h"
 #include "vyre/vyre.h"
 
 namespace vyre {

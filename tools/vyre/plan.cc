@@ -9,42 +9,53 @@
 namespace vyre {
 namespace {
 
-Result<std::vector<const Backend*>> choose_backends(const Invocation& invocation,
-                                                    const Console& console) {
+Result<std::vector<Choice>> choose_backends(const Invocation& invocation, const Console& console) {
   const std::string_view wanted = invocation.value("--backend");
   const bool ordered = invocation.verb.name == "race" || invocation.has("--schedule") ||
                        invocation.has("--max-steps") || invocation.has("--trace");
-  std::vector<const Backend*> chosen;
+  std::vector<Choice> chosen;
   if (wanted == "all") {
     for (const Backend& backend : all_backends()) {
-      if (backend.open().device == nullptr || (ordered && !backend.takes_orders)) continue;
-      chosen.push_back(&backend);
+      if (backend.open(0).device == nullptr || (ordered && !backend.takes_orders)) continue;
+      chosen.push_back({&backend});
     }
   } else if (invocation.has("--backend")) {
     const Result<const Backend*> backend = named_backend(wanted);
     if (!backend.ok()) return backend.diagnostics();
-    chosen.push_back(*backend);
+    chosen.push_back({*backend});
   } else {
     const Backend* interp = find_backend("interp");
-    chosen.push_back(ordered ? interp : &default_backend());
-    if (!ordered && chosen[0] == interp) {
-      const std::string why = find_backend("cpu")->open().reason;
+    chosen.push_back({ordered ? interp : &default_backend()});
+    if (!ordered && chosen[0].backend == interp) {
+      const std::string why = find_backend("cpu")->open(0).reason;
       std::fprintf(console.err, "note: running on `interp`: %s\n", why.c_str());
     }
   }
-  if (invocation.has("--device")) {
-    const Result<std::uint64_t> device =
-        read_count("--device", invocation.value("--device"), 0, 0xffffffff);
-    if (!device.ok()) return device.diagnostics();
-    constexpr std::uint64_t kDevices = 1;  // that a backend opens today
-    if (*device >= kDevices) {
-      return diagnose<message::unknown_device>(chosen[0]->name, *device, kDevices);
-    }
-  }
+  std::vector<Diagnostic> wrong = choose_device(invocation, chosen);
+  if (!wrong.empty()) return wrong;
   return chosen;
 }
 
 }  // namespace
+
+std::vector<Diagnostic> choose_device(const Invocation& invocation, std::span<Choice> choices) {
+  if (!invocation.has("--device")) return {};
+  const Result<std::uint64_t> device =
+      read_count("--device", invocation.value("--device"), 0, 0xffffffff);
+  if (!device.ok()) return device.diagnostics();
+  // With others beside it, a backend that has not so many takes its first one.
+  std::uint32_t most = 0;
+  const Backend* has_most = nullptr;
+  for (Choice& choice : choices) {
+    const Opened opened = choice.backend->open(0);
+    if (opened.device == nullptr) continue;  // which it says when it is to run
+    if (*device < opened.devices) choice.device = static_cast<std::uint32_t>(*device);
+    if (opened.devices > most) has_most = choice.backend;
+    most = std::max(most, opened.devices);
+  }
+  if (has_most == nullptr || *device < most) return {};
+  return {diagnose<message::unknown_device>(has_most->name, *device, most)};
+}
 
 Result<const Backend*> named_backend(std::string_view name) {
   if (const Backend* backend = find_backend(name)) return backend;
@@ -97,7 +108,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   for (const ImageRequest& image : plan.images) claim(image.path);
   plan.all = invocation.value("--backend") == "all";
   keep(choose_backends(invocation, console),
-       [&](auto backends) { plan.backends = std::move(backends); });
+       [&](auto choices) { plan.choices = std::move(choices); });
   if (invocation.has("--repeat")) {
     keep(read_count("--repeat", invocation.value("--repeat"), 1, 1'000'000),
          [&](std::uint64_t repeat) { plan.repeat = repeat; });

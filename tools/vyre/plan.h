@@ -12,10 +12,17 @@ struct Outlet {
   std::string_view path;  // empty: printed
 };
 
+// One of a backend's devices.
+struct Choice {
+  const Backend* backend = nullptr;
+  std::uint32_t device = 0;
+  bool named = true;  // it has to run; the others of `all` may be left out
+};
+
 struct Plan {
   std::vector<Outlet> outlets;
   std::vector<ImageRequest> images;
-  std::vector<const Backend*> backends;
+  std::vector<Choice> choices;
   std::optional<TraceRequest> trace;
   std::uint64_t repeat = 1;
   bool all = false;         // backends
@@ -25,6 +32,10 @@ struct Plan {
 // All that is wrong with what is asked for, or a plan that can be followed.
 Result<Plan> read_plan(const Invocation& invocation, const Console& console,
                        const Request& request);
+
+// Puts the value of --device, if it is given, where a backend has several; U005 where no backend
+// has that one.
+std::vector<Diagnostic> choose_device(const Invocation& invocation, std::span<Choice> choices);
 
 // The backend of that name or alias.
 Result<const Backend*> named_backend(std::string_view name);

@@ -19,9 +19,9 @@ int run_race(const Invocation& invocation, const Console& console) {
     return report(plan.diagnostics(), json, console);
   } else if (plan->trace) {
     return report({{diagnose<message::conflict>("vyre race", "--trace")}}, json, console);
-  } else if (!plan->all && !plan->backends[0]->takes_orders) {
+  } else if (!plan->all && !plan->choices[0].backend->takes_orders) {
     const Diagnostic error =
-        diagnose<message::unsupported_option>(plan->backends[0]->name, "find races");
+        diagnose<message::unsupported_option>(plan->choices[0].backend->name, "find races");
     return report({{error}}, json, console);
   }
   const Result<Script> script = script_of(*request);

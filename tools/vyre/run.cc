@@ -22,9 +22,10 @@ struct Ran {
   std::vector<Diagnostic> failure;  // of a run that was followed up to it
 };
 
-Result<Ran> run_on(const Backend& backend, const Plan& plan, const Request& request) {
+Result<Ran> run_on(const Choice& choice, const Plan& plan, const Request& request) {
+  const Backend& backend = *choice.backend;
   Ran ran{&backend, {}, {}, {}, {}, {}, {}};
-  const Result<std::unique_ptr<Device>> device = open_device(backend);
+  const Result<std::unique_ptr<Device>> device = open_device(backend, choice.device);
   if (!device.ok()) return device.diagnostics();
   if (plan.trace && !backend.takes_orders) {
     return diagnose<message::unsupported_option>(backend.name, "follow an invocation");
@@ -142,17 +143,17 @@ int run_run(const Invocation& invocation, const Console& console) {
 
   const Interruptible interruptible;
   std::vector<Ran> results;
-  for (const Backend* backend : plan->backends) {
+  for (const Choice& choice : plan->choices) {
     Result<Ran> ran = [&] {
       Progress progress(console);
       request->options.progress = progress.sink();
-      return run_on(*backend, *plan, *request);
+      return run_on(choice, *plan, *request);
     }();
     if (!ran.ok() && !invocation.has("--backend") && ran.diagnostics()[0].code == Code::B005) {
       // What the default cannot do the reference can.
       std::fprintf(console.err, "note: running on `interp`: %s\n",
                    ran.diagnostics()[0].problem.c_str());
-      ran = run_on(*find_backend("interp"), *plan, *request);
+      ran = run_on({find_backend("interp")}, *plan, *request);
     }
     if (!ran.ok()) return report(ran.diagnostics(), json, console);
     if (!ran->failure.empty()) {

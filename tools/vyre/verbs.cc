@@ -35,9 +35,9 @@ constexpr Option kOptOptions[] = {
 };
 
 constexpr Option kLowerOptions[] = {
-    {"--to", "", "llvm|asm", "what to print"},
+    {"--to", "", "llvm|asm|ptx", "what to print"},
     {"--program", "", "NAME", "which program of the file"},
-    {"--cpu", "", "TARGET", "for another machine than this"},
+    {"--cpu", "", "TARGET", "for another machine than this; not for ptx"},
     kJson,
 };
 
@@ -71,6 +71,7 @@ constexpr Option kIn = {"--in", "", "NAME=DATA", "the contents of a buffer; for 
                         true};
 constexpr Option kThreads = {"--threads", "", "N",
                              "at most so many; as many as there are cores when left out"};
+constexpr Option kDevice = {"--device", "", "N", "which of the backend's devices, from 0"};
 
 // Of `vyre run` and `vyre race`.
 constexpr Option kRunOptions[] = {
@@ -83,7 +84,7 @@ constexpr Option kRunOptions[] = {
      "draw a buffer in the terminal, or write it as a PNG", true},
     {"--backend", "", "NAME|all",
      "what to run on, see `vyre backends`; all compares every backend that can run"},
-    {"--device", "", "N", "which of the backend's devices, from 0"},
+    kDevice,
     {"--repeat", "", "N", "run N times, compare the bytes, and tell the times"},
     {"--schedule", "", "ORDER", "sequential, reverse, round-robin, random[:SEED] or mixed[:SEED]"},
     kThreads,
@@ -98,6 +99,7 @@ constexpr Option kBenchOptions[] = {
     kGrid,
     kIn,
     {"--backend", "", "LIST", "names with commas between them, see `vyre backends`; or all"},
+    kDevice,
     {"--runs", "", "N", "how often each is timed; 11 when left out"},
     {"--seconds", "", "S", "stop a backend whose runs have taken so long; 5 when left out"},
     kThreads,
@@ -215,7 +217,8 @@ constexpr Verb kVerbs[] = {
      "  branches    turn cheap branches into selections\n"
      "  strength    share, and divide and multiply by constants more cheaply\n"
      "  dead_code   drop what nobody can notice\n"
-     "and these, which `share` includes, by name:\n"
+     "by name, one for GPUs, and two that `share` includes:\n"
+     "  partly      write a few rounds of long loops out\n"
      "  fold        compute what is constant\n"
      "  algebra     apply the rules\n"
      "\n"
@@ -255,15 +258,17 @@ constexpr Verb kVerbs[] = {
      "\n"
      "  vyre explain V010\n",
      "CODE", 0, 1, kReferenceOptions, run_explain},
-    {"lower", "lower FILE --to llvm|asm [--program NAME] [--cpu TARGET]",
+    {"lower", "lower FILE --to llvm|asm|ptx [--program NAME] [--cpu TARGET]",
      "print what a backend makes of a program",
-     "Prints the code that runs: LLVM IR as the CPU backend hands it to the code generator, or the\n"
-     "assembly. Unless --cpu names another, it is for this machine:\n"
+     "Prints the code that runs: LLVM IR as the CPU backend hands it to the code generator, the\n"
+     "assembly, or PTX for NVIDIA GPUs. The first two are for this machine unless --cpu names\n"
+     "another:\n"
      "\n"
      "  avx512, avx2, sse4.2, x86-64, aarch64\n"
      "\n"
      "  vyre lower kernel.vyre --to asm\n"
-     "  vyre lower kernel.vyre --to llvm --cpu avx2\n",
+     "  vyre lower kernel.vyre --to llvm --cpu avx2\n"
+     "  vyre lower kernel.vyre --to ptx\n",
      "FILE", 1, 1, kLowerOptions, run_lower},
     {"cache", "cache [--clear]", "show or empty the cache of compiled programs",
      "Compiled programs are kept in $VYRE_CACHE, $XDG_CACHE_HOME/vyre or ~/.cache/vyre, so that they\n"
@@ -274,7 +279,7 @@ constexpr Verb kVerbs[] = {
      "  vyre cache --clear\n",
      "", 0, 0, kCacheOptions, run_cache},
     {"backends", "backends", "list what programs can run on",
-     "Lists the backends, whether they can run here and why not.\n"
+     "Lists the backends, whether they can run here and why not, and their devices.\n"
      "\n"
      "  vyre backends\n"
      "  vyre backends --json\n",

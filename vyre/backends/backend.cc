@@ -1,22 +1,45 @@
 #include "vyre/backends/backend.h"
 
+#include <numeric>
+
 #include "vyre/backends/cpu/device.h"
 #include "vyre/backends/interp/device.h"
+#include "vyre/backends/ptx/device.h"
 
 namespace vyre {
 namespace {
 
-Opened not_built() { return {nullptr, "this version of vyre does not have it"}; }
+Opened not_built(std::uint32_t) { return {nullptr, "this version of vyre does not have it"}; }
 
 constexpr Backend kBackends[] = {
     {"interp", "", "the reference interpreter", 2, true, emit_interp, open_interp},
     {"cpu", "", "machine code for all cores", 2, false, emit_cpu_artifact, open_cpu},
     {"wgsl", "webgpu", "WebGPU", 2, false, nullptr, not_built},
     {"spirv", "vulkan", "Vulkan", 2, false, nullptr, not_built},
-    {"ptx", "cuda", "NVIDIA GPUs", 2, false, nullptr, not_built},
+    {"ptx", "cuda", "NVIDIA GPUs", 2, false, emit_ptx_artifact, open_cuda},
+};
+
+class Again : public Recording {
+ public:
+  Again(Device& device, std::span<const Launch> launches)
+      : device_(device), launches_(launches.begin(), launches.end()) {}
+
+  Result<RunTimes> run(const RunOptions& options) override {
+    Result<std::vector<double>> each = device_.run(launches_, options);
+    if (!each) return each.diagnostics();
+    return RunTimes{std::accumulate(each->begin(), each->end(), 0.0), std::move(*each)};
+  }
+
+ private:
+  Device& device_;
+  std::vector<Launch> launches_;
 };
 
 }  // namespace
+
+Result<std::unique_ptr<Recording>> Device::record(std::span<const Launch> launches) {
+  return std::unique_ptr<Recording>(std::make_unique<Again>(*this, launches));
+}
 
 std::span<const Backend> all_backends() { return kBackends; }
 
@@ -28,16 +51,19 @@ const Backend* find_backend(std::string_view name) {
 }
 
 const Backend& default_backend() {
-  static const Backend& best = kBackends[open_cpu().device != nullptr ? 1 : 0];
+  static const Backend& best = kBackends[open_cpu(0).device != nullptr ? 1 : 0];
   return best;
 }
 
-Result<std::unique_ptr<Device>> open_device(const Backend& backend) {
-  Opened opened = backend.open();
+Result<std::unique_ptr<Device>> open_device(const Backend& backend, std::uint32_t device) {
+  Opened opened = backend.open(device);
+  if (opened.reason.empty() && device >= opened.devices) {
+    return diagnose<message::unknown_device>(backend.name, device, opened.devices);
+  }
   if (opened.device != nullptr) return std::move(opened.device);
   std::string others;
   for (const Backend& candidate : kBackends) {
-    if (candidate.open().device == nullptr) continue;
+    if (candidate.open(0).device == nullptr) continue;
     others += (others.empty() ? "" : ", ") + std::string(candidate.name);
   }
   return diagnose<message::unavailable_backend>(backend.name, opened.reason, others);

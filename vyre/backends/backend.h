@@ -3,6 +3,7 @@
 // host bytes and checking sizes, is written once on top of this, in runtime/.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,6 +54,19 @@ struct DeviceInfo {
   std::uint64_t max_buffer_bytes = 0;
 };
 
+// How long launches took.
+struct RunTimes {
+  double seconds = 0;        // all of them together
+  std::vector<double> each;  // where the device knows that too
+};
+
+// Launches that were checked once, to run again and again.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual Result<RunTimes> run(const RunOptions& options) = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -66,12 +80,15 @@ class Device {
   // One after the other; the seconds that each took.
   virtual Result<std::vector<double>> run(std::span<const Launch> launches,
                                           const RunOptions& options) = 0;
+  // The device, kernels and memory outlive it. Unless a device has something better, run() again.
+  virtual Result<std::unique_ptr<Recording>> record(std::span<const Launch> launches);
 };
 
 // A device, or why there is none.
 struct Opened {
   std::unique_ptr<Device> device;
   std::string reason;
+  std::uint32_t devices = 1;  // how many the backend has here, if it can run
 };
 
 struct Backend {
@@ -81,7 +98,7 @@ struct Backend {
   int conventions = 0;        // the newest version of Convention that it takes
   bool takes_orders = false;  // runs in a chosen schedule and within a number of steps
   Result<Artifact> (*emit)(const Linked& linked) = nullptr;  // null: not in this build
-  Opened (*open)() = nullptr;
+  Opened (*open)(std::uint32_t device) = nullptr;            // the first one is 0
 };
 
 // All that vyre knows, also those that cannot run here.
@@ -89,7 +106,8 @@ std::span<const Backend> all_backends();
 const Backend* find_backend(std::string_view name);  // or alias
 const Backend& default_backend();
 
-// The backend's device; where it cannot run, B003 with the reason and those that can.
-Result<std::unique_ptr<Device>> open_device(const Backend& backend = default_backend());
+// One of the backend's devices; where it cannot run, B003 with the reason and those that can.
+Result<std::unique_ptr<Device>> open_device(const Backend& backend = default_backend(),
+                                            std::uint32_t device = 0);
 
 }  // namespace vyre

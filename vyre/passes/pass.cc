@@ -18,6 +18,8 @@ constexpr Pass kPasses[] = {
     {"share", "bind what is wanted more than once, once, outside of loops", share, true},
     {"strength", "share, and divide and multiply by constants more cheaply", strength, true},
     {"dead_code", "drop what nobody can notice", dead_code, true},
+    // For GPUs.
+    {"partly", "write a few rounds of long loops out", unroll_partly, true, true},
     // `share` includes these; they are here to be looked at alone.
     {"fold", "compute what is constant", fold, true, true},
     {"algebra", "apply the rules", algebra, true, true},

@@ -9,9 +9,10 @@
 
 namespace vyre {
 
-std::optional<Program> fold(const Program& program);      // fold.cc
-std::optional<Program> algebra(const Program& program);   // fold.cc
-std::optional<Program> unroll(const Program& program);    // unroll.cc
+std::optional<Program> fold(const Program& program);     // fold.cc
+std::optional<Program> algebra(const Program& program);  // fold.cc
+std::optional<Program> unroll(const Program& program);   // unroll.cc
+std::optional<Program> unroll_partly(const Program& program);
 std::optional<Program> forward(const Program& program);   // forward.cc
 std::optional<Program> branches(const Program& program);  // branches.cc
 std::optional<Program> decide(const Program& program);    // decide.cc

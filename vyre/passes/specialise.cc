@@ -12,17 +12,22 @@ bool Variant::fits(const DispatchFacts& facts) const {
                              [&](const Assumption& each) { return holds(each, facts); });
 }
 
-Variant general_variant(const Program& program) { return {program, bounds_of(program), {}}; }
+Variant general_variant(const Program& program, Finish finish) {
+  Variant variant{finish != nullptr ? finish(program) : program, {}, {}};
+  variant.bounds = bounds_of(variant.program);
+  return variant;
+}
 
-Variant special_variant(const Program& program, const DispatchFacts& facts) {
-  Variant variant{program, bounds_of(program, &facts), {}};
+Variant special_variant(const Program& program, const DispatchFacts& facts, Finish finish) {
+  Variant variant{finish != nullptr ? finish(program) : program, {}, {}};
+  variant.bounds = bounds_of(variant.program, &facts);
   variant.assumptions = variant.bounds.assumptions;
   const auto is_order = [](const Assumption& each) { return each.kind == Assumption::Kind::Order; };
   if (std::ranges::all_of(variant.assumptions, is_order)) return variant;
 
   Result<Program> special = optimise({decide_for(program, facts), {}});
   if (!special.ok()) return variant;
-  variant.program = std::move(*special);
+  variant.program = finish != nullptr ? finish(*special) : std::move(*special);
   variant.bounds = bounds_of(variant.program, &facts);
   variant.assumptions = assumptions_of(program, facts);
   for (const Assumption& each : variant.bounds.assumptions) {

@@ -1,5 +1,6 @@
 // Writes loops with few rounds, whose number is known, out. The innermost are counted first, so
-// that a loop around them is judged by what they become.
+// that a loop around them is judged by what they become. Of longer ones, if asked to, a few rounds
+// at a time.
 #include <algorithm>
 
 #include "vyre/passes/draft.h"
@@ -11,17 +12,20 @@ namespace {
 constexpr std::uint32_t kMaxRounds = 64;
 constexpr std::uint64_t kMaxUnrolled = 16'384;  // expressions of one loop, as written out
 constexpr std::uint64_t kMaxTotal = 50'000;     // of the whole program, beyond what it was
+constexpr std::uint32_t kPartly = 4;            // rounds at a time
+constexpr std::uint64_t kMaxPartly = 250;       // expressions of each
 
 class Unroller {
  public:
-  explicit Unroller(Draft& draft)
+  enum class Loops : std::uint8_t { Whole, Partly };
+  Unroller(Draft& draft, Loops loops)
       : draft_(draft),
         body_(draft.from().body),
         rounds_(body_.stmts.size()),
         memo_(body_.exprs.size()),
         varies_(body_.exprs.size()),
         locals_(body_.locals.size()) {
-    plan();
+    loops == Loops::Whole ? plan() : plan_partly();
     for (std::uint32_t i = 0; i < body_.locals.size(); ++i) names_.emplace_back(i);
     for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
       varies_[i] = body_.exprs[i].op == Operation::Local;
@@ -40,15 +44,47 @@ class Unroller {
   }
 
  private:
-  // How often each loop is written out; 0: it stays a loop.
-  void plan() {
-    const std::size_t count = body_.stmts.size();
+  // Of expressions, as written out.
+  std::vector<std::uint32_t> sizes_of() const {
     std::vector<std::uint32_t> sizes(body_.exprs.size(), 1);
     for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
       for (ExprId arg : operands(body_, body_.exprs[i])) {
         sizes[i] = std::min(kMaxExprs, sizes[i] + sizes[arg.index]);
       }
     }
+    return sizes;
+  }
+
+  // Loops that have neither loops nor barriers in them, and a number of rounds that fits.
+  void plan_partly() {
+    const std::vector<std::uint32_t> sizes = sizes_of();
+    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+      const For* loop = std::get_if<For>(&body_.stmts[i]);
+      if (loop == nullptr) continue;
+      const Expr& from = body_[loop->from];
+      const Expr& to = body_[loop->to];
+      if (from.op != Operation::Literal || to.op != Operation::Literal || from.imm >= to.imm) {
+        continue;
+      }
+      const std::uint32_t times = to.imm - from.imm;
+      std::uint64_t inside = 0;
+      bool is_plain = times % kPartly == 0 && times > kPartly;
+      for (std::uint32_t k = i + 1; k < loop->end.index; ++k) {
+        const Stmt& stmt = body_.stmts[k];
+        is_plain = is_plain && !std::holds_alternative<For>(stmt) &&
+                   !std::holds_alternative<Barrier>(stmt);
+        for (ExprId root : roots(stmt)) inside += sizes[root.index];
+      }
+      if (!is_plain || inside > kMaxPartly) continue;
+      rounds_[i] = kPartly;
+      is_partly_ = any_ = true;
+    }
+  }
+
+  // How often each loop is written out; 0: it stays a loop.
+  void plan() {
+    const std::size_t count = body_.stmts.size();
+    const std::vector<std::uint32_t> sizes = sizes_of();
     std::vector<bool> breaks(count);  // a `break` leaves this loop
     BlockStack<OpenBlock> stack(body_);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -100,7 +136,14 @@ class Unroller {
 
   void begin_round(const Frame& frame) {
     const For& loop = std::get<For>(body_[frame.owner]);
-    locals_[loop.variable.index] = draft_.make().number(body_[loop.from].imm + frame.round);
+    Simplifier& make = draft_.make();
+    ExprId number = make.number(body_[loop.from].imm + frame.round);
+    if (is_partly_) {
+      const ExprId rounds =
+          make.make(Operation::Mul, {make.local(loop.variable), make.number(kPartly)});
+      number = make.make(Operation::Add, {rounds, number});
+    }
+    locals_[loop.variable.index] = number;
   }
 
   // Opens the statement if it has blocks, and says where to go on.
@@ -109,6 +152,13 @@ class Unroller {
     if (draft_.is_dead()) return next(body_, id);
     if (rounds_[id.index] > 0) {
       stack_.push_back({id, next(body_, id), Frame::Part::Round});
+      if (is_partly_) {
+        For loop = std::get<For>(body_[id]);
+        const std::uint32_t times = body_[loop.to].imm - body_[loop.from].imm;
+        loop.from = draft_.make().number(0);
+        loop.to = draft_.make().number(times / kPartly);
+        draft_.open(loop);
+      }
       begin_round(stack_.back());
       ++copies_;
       return inside;
@@ -142,6 +192,7 @@ class Unroller {
           return StmtId{frame.owner.index + 1};
         }
         --copies_;
+        if (is_partly_) draft_.close();
         break;
       case Frame::Part::Last: draft_.close(); break;
     }
@@ -150,15 +201,39 @@ class Unroller {
     return end;
   }
 
+  // A sum, or a multiple of one, with the number that tells rounds apart outside: what is inside is
+  // the same in all of them.
+  ExprId apart(Operation op, ExprId a, ExprId b) {
+    Simplifier& make = draft_.make();
+    const bool is_sum = op == Operation::Add;
+    if (!is_sum && op != Operation::Mul && op != Operation::Shl) return {};
+    if (make.type(a) != DataType::U32) return {};
+    const auto is_literal = [&](ExprId id) { return draft_.body()[id].op == Operation::Literal; };
+    for (const auto& [of, other] : {std::pair(a, b), std::pair(b, a)}) {
+      const Expr inner = draft_.body()[of];
+      if (inner.op != Operation::Add || !is_literal(inner.args[1])) continue;
+      if (is_sum) {
+        const ExprId rest = make.make(op, {inner.args[0], other});
+        return make.make(op, {rest, inner.args[1]});
+      }
+      if (of != a || !is_literal(b)) continue;
+      return make.make(Operation::Add,
+                       {make.make(op, {inner.args[0], b}), make.make(op, {inner.args[1], b})});
+    }
+    return {};
+  }
+
   Stmt copy(StmtId id) {
     Stmt stmt = body_[id];
     for_each_root(stmt, [&](ExprId& root) {
       if (!root.exists()) return;
-      root =
-          copy_expr(draft_, root, memo_, [&](ExprId at, const Expr& expr, std::span<const ExprId>) {
-            if (varies_[at.index]) touched_.push_back(at);
-            return expr.op == Operation::Local ? locals_[expr.imm] : ExprId{};
-          });
+      root = copy_expr(draft_, root, memo_,
+                       [&](ExprId at, const Expr& expr, std::span<const ExprId> args) {
+                         if (varies_[at.index]) touched_.push_back(at);
+                         if (is_partly_ && args.size() == 2)
+                           return apart(expr.op, args[0], args[1]);
+                         return expr.op == Operation::Local ? locals_[expr.imm] : ExprId{};
+                       });
     });
     for (ExprId at : touched_) memo_[at.index] = {};
     touched_.clear();
@@ -183,12 +258,11 @@ class Unroller {
   std::vector<ExprId> touched_;
   std::vector<Frame> stack_;
   std::uint32_t copies_ = 0;  // open rounds
+  bool is_partly_ = false;    // what is written out stays a loop
   bool any_ = false;
 };
 
-}  // namespace
-
-std::optional<Program> unroll(const Program& program) {
+std::optional<Program> unrolled(const Program& program, Unroller::Loops loops) {
   const Body& body = program.body;
   const auto is_candidate = [&](const Stmt& stmt) {
     const For* loop = std::get_if<For>(&stmt);
@@ -197,10 +271,20 @@ std::optional<Program> unroll(const Program& program) {
   };
   if (std::ranges::none_of(body.stmts, is_candidate)) return std::nullopt;
   Draft draft(program, kFold);
-  Unroller unroller(draft);
+  Unroller unroller(draft, loops);
   if (!unroller.finds_any()) return std::nullopt;
   unroller.run();
   return std::move(draft).finish();
+}
+
+}  // namespace
+
+std::optional<Program> unroll(const Program& program) {
+  return unrolled(program, Unroller::Loops::Whole);
+}
+
+std::optional<Program> unroll_partly(const Program& program) {
+  return unrolled(program, Unroller::Loops::Partly);
 }
 
 }  // namespace vyre

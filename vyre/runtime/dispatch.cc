@@ -235,9 +235,9 @@ Result<bool> write_buffer(DeviceBuffer& buffer, std::span<const std::byte> conte
   return buffer.device_->write(*buffer.memory_, whole);
 }
 
-Result<std::vector<double>> run(Device& device, std::span<const PipelineLaunch> launches,
-                                const RunOptions& options) {
-  std::vector<Diagnostic> wrong = check_options(device.info(), options);
+Result<std::vector<Launch>> make_launches(Device& device,
+                                          std::span<const PipelineLaunch> launches) {
+  std::vector<Diagnostic> wrong;
   std::vector<Launch> ready;
   for (const PipelineLaunch& launch : launches) {
     if (launch.pipeline == nullptr || launch.pipeline->kernel_ == nullptr) {
@@ -279,7 +279,30 @@ Result<std::vector<double>> run(Device& device, std::span<const PipelineLaunch> 
     }
   }
   if (!wrong.empty()) return wrong;
-  return device.run(ready, options);
+  return ready;
+}
+
+Result<std::vector<double>> run(Device& device, std::span<const PipelineLaunch> launches,
+                                const RunOptions& options) {
+  std::vector<Diagnostic> wrong = check_options(device.info(), options);
+  const Result<std::vector<Launch>> ready = make_launches(device, launches);
+  wrong.insert(wrong.end(), ready.diagnostics().begin(), ready.diagnostics().end());
+  if (!wrong.empty()) return wrong;
+  return device.run(*ready, options);
+}
+
+Result<Sequence> record(Device& device, std::span<const PipelineLaunch> launches) {
+  const Result<std::vector<Launch>> ready = make_launches(device, launches);
+  if (!ready) return ready.diagnostics();
+  Result<std::unique_ptr<Recording>> recording = device.record(*ready);
+  if (!recording) return recording.diagnostics();
+  return Sequence(device, std::move(*recording));
+}
+
+Result<RunTimes> Sequence::run(const RunOptions& options) {
+  const std::vector<Diagnostic> wrong = check_options(device_->info(), options);
+  if (!wrong.empty()) return wrong;
+  return recording_->run(options);
 }
 
 Result<Outputs> dispatch(const Program& program, const Grid& grid,

@@ -88,8 +88,7 @@ class Pipeline {
 
  private:
   friend Result<Pipeline> make_pipeline(Device&, const Program&, const PipelineOptions&);
-  friend Result<std::vector<double>> run(Device&, std::span<const struct PipelineLaunch>,
-                                         const RunOptions&);
+  friend Result<std::vector<Launch>> make_launches(Device&, std::span<const struct PipelineLaunch>);
   Pipeline(Device& device, Program program, std::unique_ptr<Kernel> kernel)
       : device_(&device), program_(std::move(program)), kernel_(std::move(kernel)) {}
 
@@ -112,8 +111,7 @@ class DeviceBuffer {
   friend Result<DeviceBuffer> make_buffer(Device&, std::span<const std::byte>);
   friend Result<std::vector<std::byte>> read_buffer(const DeviceBuffer&);
   friend Result<bool> write_buffer(DeviceBuffer&, std::span<const std::byte>);
-  friend Result<std::vector<double>> run(Device&, std::span<const struct PipelineLaunch>,
-                                         const RunOptions&);
+  friend Result<std::vector<Launch>> make_launches(Device&, std::span<const struct PipelineLaunch>);
   friend Result<Outputs> dispatch(const Program&, const Grid&, std::span<const HostBuffer>,
                                   const DispatchOptions&);
   DeviceBuffer(Device& device, std::unique_ptr<DeviceMemory> memory, std::uint64_t bytes)
@@ -145,6 +143,24 @@ struct PipelineLaunch {
 Result<std::vector<double>> run(Device& device, std::span<const PipelineLaunch> launches,
                                 const RunOptions& options = {});
 
+// Launches that were checked once, to run again and again; on a GPU that takes the host far less
+// time than run(). The pipelines and buffers outlive it.
+class Sequence {
+ public:
+  Result<RunTimes> run(const RunOptions& options = {});
+  Device& device() const { return *device_; }
+
+ private:
+  friend Result<Sequence> record(Device&, std::span<const PipelineLaunch>);
+  Sequence(Device& device, std::unique_ptr<Recording> recording)
+      : device_(&device), recording_(std::move(recording)) {}
+
+  Device* device_;
+  std::unique_ptr<Recording> recording_;
+};
+
+Result<Sequence> record(Device& device, std::span<const PipelineLaunch> launches);
+
 // --- Checks, for who runs programs by other means -----------------------------------------------
 
 // What is wrong with running a program on a grid with buffers of these sizes. Bytes buffers need
@@ -155,6 +171,9 @@ struct BufferSize {
 };
 std::vector<Diagnostic> check_launch(const Program& program, const Grid& grid,
                                      std::span<const BufferSize> buffers);
+
+// Launches as a device takes them, or all that is wrong with them.
+Result<std::vector<Launch>> make_launches(Device& device, std::span<const PipelineLaunch> launches);
 
 // What of a program is beyond the limits of a device.
 std::vector<Diagnostic> check_limits(const Program& program, const DeviceInfo& device);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/gangs.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/passes/inline.h"

@@ -276,7 +276,7 @@ Result<Artifact> emit_cpu_artifact(const Linked& linked) {
   return Artifact{linked, pack(*program)};
 }
 
-Opened open_cpu() {
+Opened open_cpu(std::uint32_t) {
   const std::optional<CpuTarget> target = host_target();
   if (!target) {
     const char* wanted = std::getenv("VYRE_CPU");

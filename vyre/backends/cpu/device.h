@@ -6,6 +6,6 @@
 namespace vyre {
 
 Result<Artifact> emit_cpu_artifact(const Linked& linked);
-Opened open_cpu();
+Opened open_cpu(std::uint32_t device);
 
 }  // namespace vyre

@@ -92,6 +92,6 @@ class InterpDevice : public Device {
 
 Result<Artifact> emit_interp(const Linked& linked) { return Artifact{linked, {}}; }
 
-Opened open_interp() { return {std::make_unique<InterpDevice>(), {}}; }
+Opened open_interp(std::uint32_t) { return {std::make_unique<InterpDevice>(), {}}; }
 
 }  // namespace vyre

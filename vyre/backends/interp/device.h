@@ -6,6 +6,6 @@
 namespace vyre {
 
 Result<Artifact> emit_interp(const Linked& linked);
-Opened open_interp();
+Opened open_interp(std::uint32_t device);
 
 }  // namespace vyre

@@ -1,4 +1,4 @@
-#include "vyre/backends/cpu/cache.h"
+#include "vyre/backends/cache.h"
 
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -29,9 +29,9 @@ std::string hex(std::string_view text) {
 }
 
 std::string folder() {
-  for (const auto& [name, below] : {std::pair("VYRE_CACHE", "/cpu"),
-                                    {"XDG_CACHE_HOME", "/vyre/cpu"},
-                                    {"HOME", "/.cache/vyre/cpu"}}) {
+  for (const auto& [name, below] : {std::pair("VYRE_CACHE", "/code"),
+                                    {"XDG_CACHE_HOME", "/vyre/code"},
+                                    {"HOME", "/.cache/vyre/code"}}) {
     const char* set = std::getenv(name);
     if (set != nullptr && *set != '\0') return std::string(set) + below;
   }

@@ -1,4 +1,4 @@
-#include "vyre/runtime/variants.h"
+#include "vyre/backends/variants.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,7 +28,9 @@ DispatchFacts facts_of(const Program& program, const Grid& grid,
   return facts;
 }
 
-Variants::Variants(const Program& program) { variants_.push_back(general_variant(program)); }
+Variants::Variants(Program program, Finish finish) : program_(std::move(program)), finish_(finish) {
+  variants_.push_back(general_variant(program_, finish_));
+}
 
 const Variant& Variants::choose(const DispatchFacts& facts) {
   const std::lock_guard lock(mutex_);
@@ -38,9 +40,12 @@ const Variant& Variants::choose(const DispatchFacts& facts) {
   for (const Variant& variant : variants_) {
     if (variant.fits(facts) && variant.bounds.checked() < best->bounds.checked()) best = &variant;
   }
-  if (best != &general || variants_.size() == kMaxVariants) return *best;
-  Variant special = special_variant(general.program, facts);
-  if (special.bounds.checked() >= general.bounds.checked()) return general;
+  if (best != &general || variants_.size() + in_vain_ >= kMaxVariants) return *best;
+  Variant special = special_variant(program_, facts, finish_);
+  if (special.bounds.checked() >= general.bounds.checked()) {
+    ++in_vain_;
+    return general;
+  }
   return variants_.emplace_back(std::move(special));
 }
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <span>
 
-#include "vyre/backends/backend.h"
+#include "vyre/interp/interp.h"
 #include "vyre/passes/specialise.h"
 
 namespace vyre {
@@ -21,15 +21,19 @@ DispatchFacts facts_of(const Program& program, const Grid& grid,
 class Variants {
  public:
   // Of an optimised program.
-  explicit Variants(const Program& program);
+  explicit Variants(Program program, Finish finish = nullptr);
 
   // One that is right for such a dispatch. A new one is made where that leaves fewer checks, as
-  // long as there are not many already.
+  // long as there are not many already, and not many that were no better were made.
   const Variant& choose(const DispatchFacts& facts);
+  const Variant& general() const { return variants_.front(); }
 
  private:
+  const Program program_;
+  const Finish finish_;
   std::mutex mutex_;
   std::list<Variant> variants_;  // the first one is right for every dispatch
+  std::size_t in_vain_ = 0;      // that were made and were no better
 };
 
 }  // namespace vyre

@@ -1,0 +1,580 @@
+// The CUDA device gives the bytes of the interpreter: examples, library ops and generated programs;
+// and what only a GPU has: grids that take several launches, large workgroup memory, copies of all
+// sizes, graphs. Without a GPU only the reasons are tested.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "tests/support/differential.h"
+#include "vyre/backends/cache.h"
+#include "vyre/backends/ptx/code.h"
+#include "vyre/backends/ptx/device.h"
+#include "vyre/backends/ptx/gpu.h"
+
+namespace vyre {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Words = std::vector<std::uint32_t>;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+Program program_of(const std::string& text) {
+  const Result<Loaded> loaded = load({"test.vyre", text});
+  if (!loaded.ok()) ADD_FAILURE() << render(loaded.diagnostics()[0]) << "\n" << text;
+  return loaded.ok() ? std::get<Program>(loaded->module.items.back()) : Program{};
+}
+
+Words words_of(const Result<std::vector<std::byte>>& bytes) {
+  if (!bytes.ok()) ADD_FAILURE() << render(bytes.diagnostics()[0]);
+  Words words(bytes.ok() ? bytes->size() / 4 : 0);
+  if (!words.empty()) std::memcpy(words.data(), bytes->data(), words.size() * 4);
+  return words;
+}
+
+// --- Without a GPU ------------------------------------------------------------------------------
+
+TEST(CudaDriver, SaysWhyThereIsNone) {
+  const Opened opened = open_cuda(0);
+  if (opened.device != nullptr) GTEST_SKIP() << "there is a GPU";
+  EXPECT_NE(opened.reason, "");
+  const Result<std::unique_ptr<Device>> device = open_device(*find_backend("cuda"));
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(name(device.diagnostics()[0].code), "B003");
+  EXPECT_NE(device.diagnostics()[0].problem.find(opened.reason), std::string::npos);
+}
+
+// What `vyre backends` says of it, with this file as the driver.
+std::string said_with(const std::string& library) {
+  const std::string folder = ::testing::TempDir() + "vyre_driver_" + std::to_string(getpid());
+  fs::create_directories(folder);
+  if (!library.empty()) fs::create_symlink(library, folder + "/libcuda.so.1");
+  const std::string command = "LD_LIBRARY_PATH=" + folder + " " VYRE_COMMAND " backends";
+  std::FILE* pipe = popen(command.c_str(), "r");
+  std::string said;
+  char line[1024];
+  while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
+    if (std::string_view(line).starts_with("  ptx ")) said = line;
+  }
+  EXPECT_EQ(pclose(pipe), 0);
+  fs::remove_all(folder);
+  return said;
+}
+
+TEST(CudaDriver, ALibraryThatIsNoDriverIsRefused) {
+  for (const char* other : {"/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib64/libm.so.6"}) {
+    if (access(other, R_OK) != 0) continue;
+    const std::string said = said_with(other);
+    EXPECT_NE(said.find("has no cuDriverGetVersion (install NVIDIA driver"), std::string::npos)
+        << said;
+    return;
+  }
+  GTEST_SKIP() << "no library is where it is looked for";
+}
+
+TEST(CudaDriver, AStubIsRefused) {
+  const char* stub = "/usr/local/cuda/lib64/stubs/libcuda.so";
+  if (access(stub, R_OK) != 0) GTEST_SKIP() << "there is no " << stub;
+  const std::string said = said_with(stub);
+  EXPECT_NE(said.find("is a stub"), std::string::npos) << said;
+}
+
+TEST(CudaDriver, ProgramsAreEmittedWithoutAGpu) {
+  const Program program = program_of(
+      "program p workgroup(64) {\n  read_write out: u32[]\n"
+      "  out[invocation_id.x] = 1\n}\n");
+  const Result<Linked> linked = link(program, Registry());
+  ASSERT_TRUE(linked.ok());
+  const Result<Artifact> artifact = find_backend("ptx")->emit(*linked);
+  ASSERT_TRUE(artifact.ok());
+  EXPECT_NE(artifact->code.find(".visible .entry vyre_p("), std::string::npos) << artifact->code;
+}
+
+// --- With one -----------------------------------------------------------------------------------
+
+std::string find_ptxas() {
+  std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
+  path += ":/usr/local/cuda/bin";
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::string found = path.substr(begin, end - begin) + "/ptxas";
+    if (access(found.c_str(), X_OK) == 0) return found;
+    begin = end + 1;
+  }
+  return {};
+}
+
+class Cuda : public Differential {
+ protected:
+  void SetUp() override { open("ptx"); }
+
+  // Makes machine code of the kernels that these cases need, on all cores: the driver, which is
+  // asked where that has not been done, uses one. Nothing but time depends on it.
+  void assemble(std::span<const Case> cases) {
+    const std::string ptxas = find_ptxas();
+    std::string reason;
+    const cuda::Api* api = cuda::load_cuda(reason);
+    if (ptxas.empty() || api == nullptr) return;
+    CudaGpu* gpu = find_gpu(*api, 0, reason);
+    if (gpu == nullptr) return;
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      for (std::size_t i; (i = next++) < cases.size();) {
+        Registry registry;
+        if (!registry.add(cases[i].module).ok()) continue;
+        const Result<Linked> linked = link(cases[i].program(), registry);
+        if (!linked.ok()) continue;
+        const Result<std::shared_ptr<PtxProgram>> program = ptx_program(*linked);
+        if (!program.ok()) continue;
+        std::vector<std::span<const std::byte>> contents(cases[i].contents.begin(),
+                                                         cases[i].contents.end());
+        DispatchFacts facts = facts_of(cases[i].program(), cases[i].grid, contents);
+        for (std::vector<std::uint32_t>& words : facts.uniforms) words.clear();
+        for (const Result<const PtxKernel*>& kernel :
+             {(*program)->general(), (*program)->choose(facts)}) {
+          if (!kernel.ok()) continue;
+          const std::string text = ptx_module(**kernel);
+          const std::string path = folder_ + "_" + std::to_string(i);
+          std::FILE* file = std::fopen((path + ".ptx").c_str(), "w");
+          if (file == nullptr) continue;
+          std::fwrite(text.data(), 1, text.size(), file);
+          std::fclose(file);
+          const std::string command = ptxas + " -arch=sm_" + std::to_string(gpu->sm) + " -o " +
+                                      path + ".cubin " + path + ".ptx > /dev/null 2>&1";
+          if (std::system(command.c_str()) == 0) {
+            write_cache(gpu->cache_key(text), read_file(path + ".cubin"));
+          }
+          fs::remove(path + ".ptx");
+          fs::remove(path + ".cubin");
+        }
+      }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
+      threads.emplace_back(work);
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  Words run_once(const Program& program, const Grid& grid, std::span<const HostBuffer> buffers,
+                 std::string_view output) {
+    DispatchOptions options;
+    options.device = device_.get();
+    const Result<Outputs> outputs = dispatch(program, grid, buffers, options);
+    if (!outputs.ok()) ADD_FAILURE() << render(outputs.diagnostics()[0]);
+    return outputs.ok() ? outputs->get<std::uint32_t>(output) : Words{};
+  }
+};
+
+TEST_F(Cuda, GeneratedProgramsGiveTheSameBytes) {
+  const std::uint64_t count = is_long() ? 20'000 : 1'000;
+  constexpr std::uint64_t kTogether = 500;
+  for (std::uint64_t first = 0; first < count && !HasFailure(); first += kTogether) {
+    std::vector<Case> cases;
+    for (std::uint64_t seed = first; seed < first + kTogether; ++seed) {
+      GeneratorOptions options;
+      options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
+      cases.push_back(generate_case(seed, options));
+    }
+    assemble(cases);
+    check_generated(first, kTogether);
+    clear_cache();
+  }
+  EXPECT_GE(compared_, count * 3 / 4);
+}
+
+TEST_F(Cuda, LibraryOpsGiveTheSameBytes) { check_library(1); }
+
+// Programs that race for what they are given here have no bytes to compare.
+TEST_F(Cuda, ExamplesGiveTheSameBytes) {
+  for (const char* folder : {"/examples", "/bench/programs"}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(source_root() + folder)) {
+      if (entry.path().extension() != ".vyre" || entry.path().stem() == "broken") continue;
+      const Result<Loaded> loaded = load({entry.path(), read_file(entry.path())});
+      ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
+      Registry registry;
+      ASSERT_TRUE(registry.add(loaded->module).ok());
+      for (const Item& item : loaded->module.items) {
+        const Program* program = std::get_if<Program>(&item);
+        if (program == nullptr) continue;
+        for (std::uint64_t seed = 0; seed < 4; ++seed) {
+          Random random(seed);
+          Case c;
+          for (const Item& other : loaded->module.items) {
+            if (std::holds_alternative<Op>(other)) c.module.items.push_back(other);
+          }
+          c.module.items.emplace_back(*program);
+          c.grid = {1 + random.below(5), 1 + random.below(3), 1};
+          std::vector<std::vector<std::byte>> memory;
+          for (const BufferDecl& buffer : program->buffers) {
+            const std::uint64_t length = buffer.access == BufferAccess::Workgroup ? 0
+                                         : buffer.count != 0                      ? buffer.count
+                                                             : random.below(2000);
+            std::vector<std::byte> bytes(length * stride(buffer.element));
+            for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+              const auto word =
+                  static_cast<std::uint32_t>(seed % 2 == 0 ? random.below(64) : random.next());
+              std::memcpy(bytes.data() + i, &word, 4);
+            }
+            c.contents.push_back(std::move(bytes));
+          }
+          const Result<Linked> linked = link(*program, registry);
+          ASSERT_TRUE(linked.ok());
+          memory = c.contents;
+          std::vector<Memory> views(memory.begin(), memory.end());
+          RunOptions options;
+          options.max_steps = 5'000'000;
+          const Result<RaceReport> races =
+              find_races(make_script(*linked), c.grid, views, options, {});
+          if (!races.ok() || !races->clean()) continue;
+          EXPECT_EQ(difference(c), "") << entry.path() << " " << program->name << " " << seed;
+        }
+      }
+    }
+  }
+  EXPECT_GE(compared_, 20u);
+}
+
+TEST_F(Cuda, RunsOnSeveralThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      for (std::uint64_t k = 0; k < 10; ++k) {
+        if (!difference(generate_case(i % 2 + 2 * k)).empty()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// Each workgroup counts itself in two places: where its id says, and in all.
+TEST_F(Cuda, GridsTakeAsManyLaunchesAsTheyNeed) {
+  const Program program = program_of(R"(program count workgroup(1) {
+  read_write out: u32[] @0
+  let id = workgroup_id.x + 7 * workgroup_id.y + 11 * workgroup_id.z
+  atomic_add(out[0], 1)
+  atomic_add(out[1 + id % 1000], 1)
+})");
+  for (const Grid& grid : {Grid{1, 65535, 1}, Grid{1, 65536, 1}, Grid{3, 65537, 2},
+                           Grid{2, 3, 65537}, Grid{1, 131071, 3}, Grid{1, 70000, 70}}) {
+    Words expected(1001);
+    for (std::uint32_t z = 0; z < grid[2]; ++z) {
+      for (std::uint32_t y = 0; y < grid[1]; ++y) {
+        for (std::uint32_t x = 0; x < grid[0]; ++x) {
+          ++expected[0];
+          ++expected[1 + (x + 7 * y + 11 * z) % 1000];
+        }
+      }
+    }
+    const Words zeros(1001);
+    const HostBuffer buffers[] = {{"out", zeros}};
+    EXPECT_EQ(run_once(program, grid, buffers, "out"), expected)
+        << grid[0] << "," << grid[1] << "," << grid[2];
+  }
+}
+
+// A barrier keeps workgroups in blocks of their own: there are more than one launch takes.
+TEST_F(Cuda, VeryLongGridsReachTheirEnd) {
+  if (!is_long()) GTEST_SKIP() << "takes seconds; set VYRE_LONG";
+  const Program program = program_of(R"(program ends workgroup(1) {
+  read_write out: u32[] @0
+  barrier
+  if workgroup_id.x % 268435456 == 5 {
+    atomic_add(out[workgroup_id.x / 268435456], 1)
+  }
+  if workgroup_id.x == 4294967294 {
+    out[16] = 1
+  }
+})");
+  const Words zeros(17);
+  const HostBuffer buffers[] = {{"out", zeros}};
+  EXPECT_EQ(run_once(program, {0xffffffff, 1, 1}, buffers, "out"), Words(17, 1));
+}
+
+TEST_F(Cuda, WorkgroupMemoryUpToTheLimit) {
+  for (const std::uint64_t bytes : {std::uint64_t{48} << 10, (std::uint64_t{48} << 10) + 4,
+                                    std::uint64_t{64} << 10, device_->info().max_workgroup_bytes}) {
+    const std::string count = std::to_string(bytes / 4);
+    const Program program = program_of(
+        "program p workgroup(256) {\n  read_write out: u32[] @0\n"
+        "  workgroup tile: u32[" +
+        count +
+        "]\n"
+        "  tile[" +
+        count +
+        " - 1 - local_id.x] = invocation_id.x\n"
+        "  barrier\n"
+        "  out[invocation_id.x] = tile[" +
+        count + " - 256 + local_id.x] + tile[local_id.x + 1000]\n}\n");
+    const Words zeros(512);
+    const HostBuffer buffers[] = {{"out", zeros}};
+    Words expected;
+    for (std::uint32_t i = 0; i < 512; ++i) expected.push_back(i / 256 * 256 + 255 - i % 256);
+    EXPECT_EQ(run_once(program, {2, 1, 1}, buffers, "out"), expected) << bytes;
+  }
+  const Program larger =
+      program_of("program p workgroup(1) {\n  read_write out: u32[] @0\n  workgroup tile: u32[" +
+                 std::to_string(device_->info().max_workgroup_bytes / 4 + 1) +
+                 "]\n  tile[out[0]] = 1\n  barrier\n  out[0] = tile[5]\n}\n");
+  const Result<Pipeline> refused = make_pipeline(*device_, larger);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(name(refused.diagnostics()[0].code), "B002");
+}
+
+// More than kernels have parameters for.
+TEST_F(Cuda, ProgramsWithManyBuffers) {
+  for (const int count : {1, 199, 200, 201, 300}) {
+    std::string text = "program p workgroup(4) {\n";
+    std::string body = "  let i = invocation_id.x\n";
+    std::vector<Words> contents;
+    std::vector<std::string> names;
+    Words expected(4);
+    for (int k = 0; k < count; ++k) {
+      names.push_back("b" + std::to_string(k));
+      const bool is_last = k + 1 == count;
+      text += std::string(is_last ? "  read_write " : "  read ") + names.back() + ": u32[] @" +
+              std::to_string(k) + "\n";
+      const auto number = static_cast<std::uint32_t>(k);
+      contents.push_back(Words(is_last ? 4 : 1 + number % 4, number));
+      body += is_last ? "  b" + std::to_string(k) + "[i] = sum\n" : "";
+      if (is_last) continue;
+      body += (k == 0 ? "  let sum = b0[i]\n" : "  sum = sum + b" + std::to_string(k) + "[i]\n");
+      for (std::uint32_t i = 0; i < contents.back().size(); ++i) expected[i] += number;
+    }
+    if (count == 1) body = "  b0[invocation_id.x] = 0\n";
+    std::vector<HostBuffer> buffers;
+    for (int k = 0; k < count; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      buffers.emplace_back(names[at], contents[at]);
+    }
+    EXPECT_EQ(run_once(program_of(text + body + "}\n"), {1, 1, 1}, buffers, names.back()), expected)
+        << count;
+  }
+}
+
+TEST_F(Cuda, BuffersOfAllSizesBeginAsZerosAndKeepWhatIsWritten) {
+  constexpr std::uint64_t kStaged = std::uint64_t{4} << 20;
+  for (const std::uint64_t bytes :
+       {std::uint64_t{0}, std::uint64_t{4}, std::uint64_t{65536}, kStaged - 4, kStaged, kStaged + 4,
+        9 * kStaged + 12, 40 * kStaged + 1}) {
+    for (int round = 0; round < 2; ++round) {  // what the first leaves behind is not seen
+      Result<DeviceBuffer> buffer = make_buffer(*device_, bytes);
+      ASSERT_TRUE(buffer.ok());
+      Result<std::vector<std::byte>> found = read_buffer(*buffer);
+      ASSERT_TRUE(found.ok());
+      ASSERT_TRUE(*found == std::vector<std::byte>(bytes)) << bytes;
+      std::vector<std::byte> contents(bytes);
+      Random random(bytes + 1);
+      for (std::size_t i = 0; i + 8 <= bytes; i += 8) {
+        const std::uint64_t word = random.next();
+        std::memcpy(contents.data() + i, &word, 8);
+      }
+      ASSERT_TRUE(write_buffer(*buffer, contents).ok());
+      const std::vector<std::byte> kept = contents;
+      std::ranges::fill(contents, std::byte{0x77});  // nobody looks at it any more
+      found = read_buffer(*buffer);
+      ASSERT_TRUE(found.ok());
+      ASSERT_TRUE(*found == kept) << bytes;
+    }
+  }
+}
+
+TEST_F(Cuda, NoMemoryIsADiagnosticAndTheDeviceGoesOn) {
+  std::vector<DeviceBuffer> all;
+  std::vector<Diagnostic> wrong;
+  while (wrong.empty() && all.size() < 100) {
+    Result<DeviceBuffer> next = make_buffer(*device_, device_->info().max_buffer_bytes / 8 * 3);
+    wrong = next.diagnostics();
+    if (next.ok()) all.push_back(std::move(*next));
+  }
+  ASSERT_EQ(wrong.size(), 1u);
+  EXPECT_EQ(name(wrong[0].code), "B004");
+  all.clear();
+  EXPECT_TRUE(make_buffer(*device_, device_->info().max_buffer_bytes / 4).ok());
+  EXPECT_EQ(difference(generate_case(1)), "");
+}
+
+constexpr const char* kAdd = R"(program add workgroup(64) {
+  read       from: u32[] @0
+  read_write to: u32[] @1
+  to[invocation_id.x] = to[invocation_id.x] + from[invocation_id.x]
+})";
+
+TEST_F(Cuda, SequencesRunAgainAndAgain) {
+  const Result<Pipeline> add = make_pipeline(*device_, program_of(kAdd));
+  ASSERT_TRUE(add.ok());
+  const Words one(1000, 1);
+  const Words none(1000);
+  Result<DeviceBuffer> a = make_buffer(*device_, std::as_bytes(std::span(one)));
+  Result<DeviceBuffer> b = make_buffer(*device_, std::as_bytes(std::span(none)));
+  ASSERT_TRUE(a.ok() && b.ok());
+  std::vector<PipelineLaunch> launches;
+  for (int i = 0; i < 3; ++i) {
+    launches.push_back({&*add, 16, {{"from", &*a}, {"to", &*b}}});
+    launches.push_back({&*add, 16, {{"from", &*b}, {"to", &*a}}});
+  }
+  Result<Sequence> sequence = record(*device_, launches);
+  ASSERT_TRUE(sequence.ok());
+  EXPECT_EQ(words_of(read_buffer(*b)), none);  // nothing has run
+  std::uint32_t x = 1;
+  std::uint32_t y = 0;
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 3; ++k) {
+      y += x;
+      x += y;
+    }
+    if (i % 2 == 0) {
+      const Result<RunTimes> times = sequence->run();
+      ASSERT_TRUE(times.ok());
+      EXPECT_GT(times->seconds, 0);
+    } else {
+      const Result<std::vector<double>> seconds = run(*device_, launches);
+      ASSERT_TRUE(seconds.ok());
+      EXPECT_EQ(seconds->size(), launches.size());
+    }
+    EXPECT_EQ(words_of(read_buffer(*a)), Words(1000, x));
+    EXPECT_EQ(words_of(read_buffer(*b)), Words(1000, y));
+  }
+  const Result<Sequence> nothing = record(*device_, {});
+  ASSERT_TRUE(nothing.ok());
+  launches.assign(1, {&*add, {0, 1, 1}, {{"from", &*a}, {"to", &*b}}});
+  Result<Sequence> empty = record(*device_, launches);
+  ASSERT_TRUE(empty.ok());
+  EXPECT_TRUE(empty->run().ok());
+  EXPECT_EQ(words_of(read_buffer(*b)), Words(1000, y));
+}
+
+TEST_F(Cuda, StopsBeforeALaunch) {
+  const Result<Pipeline> add = make_pipeline(*device_, program_of(kAdd));
+  Result<DeviceBuffer> a = make_buffer(*device_, 64);
+  Result<DeviceBuffer> b = make_buffer(*device_, 64);
+  ASSERT_TRUE(add.ok() && a.ok() && b.ok());
+  const PipelineLaunch launch{&*add, 1, {{"from", &*a}, {"to", &*b}}};
+  const std::atomic<bool> stop = true;
+  RunOptions options;
+  options.stop = &stop;
+  const Result<std::vector<double>> stopped = run(*device_, {&launch, 1}, options);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_TRUE(run(*device_, {&launch, 1}).ok());
+}
+
+TEST_F(Cuda, CodeIsKeptOnDisk) {
+  const auto files = [] { return cache_stats().files; };
+  const std::uint64_t before = files();
+  const Program program = program_of(
+      "program kept workgroup(64) {\n  read_write out: u32[]\n"
+      "  out[invocation_id.x] = invocation_id.x * 77\n}\n");
+  ASSERT_TRUE(make_pipeline(*device_, program).ok());
+  EXPECT_EQ(files(), before + 1);
+}
+
+// What the host spends, with VYRE_LONG=1; printed, since machines differ.
+TEST_F(Cuda, Latencies) {
+  if (!is_long()) GTEST_SKIP() << "set VYRE_LONG to see them";
+  const auto tell = [](const char* what, double seconds) {
+    std::printf("  %-50s %10.2f us\n", what, seconds * 1e6);
+  };
+  const auto median_of = [](int rounds, const auto& work) {
+    std::vector<double> times;
+    for (int i = 0; i < rounds; ++i) {
+      const Clock::time_point begin = Clock::now();
+      work();
+      times.push_back(seconds_since(begin));
+    }
+    std::ranges::sort(times);
+    return times[times.size() / 2];
+  };
+  tell("open again", median_of(100, [] { (void)open_cuda(0); }));
+  for (const char* file : {"/examples/popcount_xor.vyre", "/examples/sha256.vyre"}) {
+    const Result<Loaded> loaded = load({file, read_file(source_root() + file)});
+    ASSERT_TRUE(loaded.ok());
+    Registry with;
+    ASSERT_TRUE(with.add(loaded->module).ok());
+    Program program;
+    for (const Item& item : loaded->module.items) {
+      if (const auto* found = std::get_if<Program>(&item)) program = *found;
+    }
+    // Another name is another program for all that keeps them.
+    int number = 0;
+    const auto renamed = [&] {
+      program.name = "p" + std::to_string(number++);
+      return *link(program, with);
+    };
+    std::printf("%s\n", file);
+    tell("compile to PTX", median_of(9, [&] { (void)emit_ptx_artifact(renamed()); }));
+    tell("compile and assemble",
+         median_of(9, [&] { EXPECT_TRUE(device_->load(*emit_ptx_artifact(renamed())).ok()); }));
+    const Artifact known = *emit_ptx_artifact(renamed());
+    EXPECT_TRUE(device_->load(known).ok());
+    tell("load again, from memory", median_of(99, [&] { (void)device_->load(known); }));
+    std::string reason;
+    CudaGpu* gpu = find_gpu(*cuda::load_cuda(reason), 0, reason);
+    const auto entered = gpu->enter();
+    const std::string key = gpu->cache_key(known.code);
+    const std::string entry = "vyre_" + program.name;
+    std::vector<cuda::Module> modules;
+    tell("load from disk", median_of(99, [&] {
+           const std::optional<std::string> code = read_cache(key);
+           cuda::Function function = nullptr;
+           ASSERT_TRUE(code);
+           ASSERT_EQ(gpu->api.ModuleLoadData(&modules.emplace_back(), code->data()), 0);
+           ASSERT_EQ(gpu->api.ModuleGetFunction(&function, modules.back(), entry.c_str()), 0);
+         }));
+    for (cuda::Module module : modules) gpu->api.ModuleUnload(module);
+  }
+  const Result<Pipeline> add = make_pipeline(*device_, program_of(kAdd));
+  Result<DeviceBuffer> a = make_buffer(*device_, 4096);
+  Result<DeviceBuffer> b = make_buffer(*device_, 4096);
+  ASSERT_TRUE(add.ok() && a.ok() && b.ok());
+  const PipelineLaunch launch{&*add, 16, {{"from", &*a}, {"to", &*b}}};
+  (void)run(*device_, {&launch, 1});
+  double inside = 0;
+  tell("run of one launch", median_of(2'000, [&] { inside = (*run(*device_, {&launch, 1}))[0]; }));
+  tell("  of that, on the GPU", inside);
+  for (const std::size_t count : {10u, 100u, 1000u}) {
+    const std::vector<PipelineLaunch> many(count, launch);
+    const auto each = static_cast<double>(count);
+    std::printf("%zu launches, for each\n", count);
+    tell("run", median_of(200, [&] { (void)run(*device_, many); }) / each);
+    const Clock::time_point begin = Clock::now();
+    Result<Sequence> sequence = record(*device_, many);
+    ASSERT_TRUE(sequence.ok());
+    tell("record, once", seconds_since(begin) / each);
+    (void)sequence->run();
+    tell("run a recorded sequence", median_of(200, [&] { (void)sequence->run(); }) / each);
+  }
+  const Words small(1024);
+  const HostBuffer buffers[] = {{"from", small}, {"to", small}};
+  DispatchOptions options;
+  options.device = device_.get();
+  const Program program = program_of(kAdd);
+  tell("dispatch of 4 KiB",
+       median_of(500, [&] { (void)dispatch(program, {16, 1, 1}, buffers, options); }));
+  constexpr std::size_t kLarge = std::size_t{256} << 20;
+  std::vector<std::byte> host(kLarge, std::byte{1});
+  const Result<std::unique_ptr<DeviceMemory>> large = device_->allocate(kLarge);
+  ASSERT_TRUE(large.ok());
+  std::printf("copies of 256 MiB\n");
+  (void)device_->write(**large, host);
+  const double up = median_of(9, [&] {
+    std::byte first[4];
+    (void)device_->write(**large, host);
+    (void)device_->read(**large, first);
+  });
+  const double down = median_of(9, [&] { (void)device_->read(**large, host); });
+  std::printf("  to the GPU %.1f GB/s, back %.1f GB/s\n", static_cast<double>(kLarge) / up / 1e9,
+              static_cast<double>(kLarge) / down / 1e9);
+  tell("make and drop a buffer of 256 MiB",
+       median_of(99, [&] { (void)make_buffer(*device_, kLarge); }));
+}
+
+}  // namespace
+}  // namespace vyre

@@ -1,0 +1,119 @@
+// The assembler takes what programs become: examples, every op of the library, and generated
+// programs, for several kinds of GPUs. Without a GPU that is all that can be told.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/support/command.h"
+#include "tests/support/ptx_fixture.h"
+#include "vyre/conform/generator.h"
+#include "vyre/passes/inline.h"
+#include "vyre/passes/specialise.h"
+
+namespace vyre {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string find_ptxas() {
+  std::vector<std::string> folders;
+  if (const char* path = std::getenv("PATH")) {
+    std::istringstream list(path);
+    for (std::string folder; std::getline(list, folder, ':');) folders.push_back(folder);
+  }
+  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::string(home) + "/bin");
+  folders.emplace_back("/usr/local/cuda/bin");
+  for (const std::string& folder : folders) {
+    if (access((folder + "/ptxas").c_str(), X_OK) == 0) return folder + "/ptxas";
+  }
+  return {};
+}
+
+class PtxAssembler : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ptxas_ = find_ptxas();
+    if (ptxas_.empty()) GTEST_SKIP() << "there is no ptxas in PATH, CUDA_HOME or /usr/local/cuda";
+  }
+  void TearDown() override {
+    if (ptxas_.empty()) return;
+    ASSERT_GT(kernels_, 0u);
+    const std::string path = ::testing::TempDir() + "vyre_" + std::to_string(getpid()) + ".ptx";
+    std::ofstream(path) << module_;
+    for (const char* target : {"sm_75", "sm_80", "sm_90"}) {
+      const std::string command =
+          ptxas_ + " -O1 -arch=" + target + " -o /dev/null " + path + " 2>&1";
+      std::FILE* pipe = popen(command.c_str(), "r");
+      ASSERT_NE(pipe, nullptr);
+      std::string said;
+      char piece[4096];
+      while (const std::size_t size = std::fread(piece, 1, sizeof piece, pipe)) {
+        said.append(piece, size);
+      }
+      EXPECT_EQ(pclose(pipe), 0) << target << ": " << said.substr(0, 2000);
+    }
+    fs::remove(path);
+  }
+
+  void add(const Result<PtxKernel>& kernel) {
+    ASSERT_TRUE(kernel.ok()) << render(kernel.diagnostics()[0]);
+    module_ += "\n" + kernel->text;
+    ++kernels_;
+  }
+  std::string next_entry() const { return "kernel" + std::to_string(kernels_); }
+
+  std::string module_ = ptx_header();
+  std::size_t kernels_ = 0;
+
+ private:
+  std::string ptxas_;
+};
+
+TEST_F(PtxAssembler, TakesExamples) {
+  for (const char* folder : {"/examples", "/bench/programs"}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(source_root() + folder)) {
+      if (entry.path().extension() != ".vyre" || entry.path().stem() == "broken") continue;
+      const Result<Loaded> loaded = load({entry.path(), read_file(entry.path())});
+      ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
+      Registry registry;
+      ASSERT_TRUE(registry.add(loaded->module).ok());
+      for (const Item& item : loaded->module.items) {
+        const Program* program = std::get_if<Program>(&item);
+        if (program == nullptr) continue;
+        add(compile_ptx(*link(*program, registry), next_entry()));
+      }
+    }
+  }
+}
+
+TEST_F(PtxAssembler, TakesLibraryOps) {
+  const Registry registry;
+  for (const Op* op : registry.all()) {
+    const Result<Program> program = elementwise(*op);
+    if (!program.ok()) continue;
+    add(compile_ptx(*link(*program, registry), next_entry()));
+  }
+}
+
+// Optimised, and as they are written, which has operations on constants.
+TEST_F(PtxAssembler, TakesGeneratedPrograms) {
+  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+    GeneratorOptions options;
+    options.statements = 3 + static_cast<std::uint32_t>(seed % 14);
+    const Case c = generate_case(seed, options);
+    Registry registry;
+    ASSERT_TRUE(registry.add(c.module).ok());
+    const Result<Linked> linked = link(c.program(), registry);
+    ASSERT_TRUE(linked.ok());
+    add(compile_ptx(*linked, next_entry()));
+    const Variant written = general_variant(*inline_calls(*linked));
+    add(emit_ptx(written.program, written.bounds, next_entry()));
+  }
+}
+
+}  // namespace
+}  // namespace vyre

@@ -1,0 +1,117 @@
+// Runs cases on a device and on the interpreter.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/support/command.h"
+#include "vyre/base/random.h"
+#include "vyre/conform/generator.h"
+#include "vyre/conform/reducer.h"
+#include "vyre/vyre.h"
+
+namespace vyre {
+
+inline bool is_long() { return std::getenv("VYRE_LONG") != nullptr; }
+
+class Differential : public ::testing::Test {
+ protected:
+  // Of the backend; skips the test where it cannot run.
+  void open(const char* backend) {
+    Opened opened = find_backend(backend)->open(0);
+    if (opened.device == nullptr) GTEST_SKIP() << opened.reason;
+    // What was compiled before is not what is tested.
+    folder_ =
+        ::testing::TempDir() + "vyre_" + std::string(backend) + "_" + std::to_string(getpid());
+    kept_ = std::getenv("VYRE_CACHE") != nullptr ? std::getenv("VYRE_CACHE") : "";
+    setenv("VYRE_CACHE", folder_.c_str(), 1);
+    interp_ = std::move(*open_device(*find_backend("interp")));
+    device_ = std::move(opened.device);
+  }
+  void TearDown() override {
+    if (folder_.empty()) return;
+    std::filesystem::remove_all(folder_);
+    kept_.empty() ? unsetenv("VYRE_CACHE") : setenv("VYRE_CACHE", kept_.c_str(), 1);
+  }
+
+  // What is different; empty when nothing is, or the interpreter takes too long.
+  std::string difference(const Case& c) {
+    Registry registry;
+    if (!registry.add(c.module).ok()) return {};
+    const Program& program = c.program();
+    std::vector<HostBuffer> buffers;
+    for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+      if (program.buffers[i].access == BufferAccess::Workgroup) continue;
+      buffers.emplace_back(program.buffers[i].name, c.contents[i]);
+    }
+    DispatchOptions options;
+    options.registry = &registry;
+    options.device = interp_.get();
+    options.run.max_steps = 20'000'000;
+    const Result<Outputs> expected = dispatch(program, c.grid, buffers, options);
+    if (!expected.ok()) return {};
+    options.run.max_steps = 0;
+    options.device = device_.get();
+    const Result<Outputs> found = dispatch(program, c.grid, buffers, options);
+    if (!found.ok()) return render(found.diagnostics()[0]);
+    ++compared_;
+    for (std::size_t i = 0; i < expected->buffers.size(); ++i) {
+      if (expected->buffers[i].bytes != found->buffers[i].bytes) {
+        return "another value in " + expected->buffers[i].name;
+      }
+    }
+    return {};
+  }
+
+  void check_generated(std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+      GeneratorOptions options;
+      options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
+      const Case c = generate_case(seed, options);
+      const std::string wrong = difference(c);
+      if (wrong.empty()) continue;
+      const Case small = reduce(c, [&](const Case& less) { return !difference(less).empty(); });
+      ADD_FAILURE() << "seed " << seed << ": " << wrong << "\n" << print(small.module);
+      return;
+    }
+  }
+
+  // Every op of the library, and so every operation, on edge values and others; or one of `every`.
+  void check_library(std::size_t every) {
+    std::size_t number = 0;
+    for (const Op* op : Registry().all()) {
+      const Result<Program> program = elementwise(*op);
+      if (!program.ok() || number++ % every != 0) continue;
+      Random random(7);
+      Case c;
+      c.module.items.emplace_back(*program);
+      constexpr std::uint32_t kCount = 300;
+      for (const BufferDecl& buffer : program->buffers) {
+        std::vector<std::byte> bytes(std::size_t{kCount} * stride(buffer.element));
+        for (std::size_t i = 0; i < bytes.size(); i += 4) {
+          static constexpr std::uint32_t kEdges[] = {
+              0, 1, 2, 31, 32, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xffff, 3, 7};
+          const std::uint32_t word = random.below(3) == 0
+                                         ? static_cast<std::uint32_t>(random.next())
+                                         : kEdges[random.below(std::size(kEdges))];
+          std::memcpy(bytes.data() + i, &word, 4);
+        }
+        c.contents.push_back(std::move(bytes));
+      }
+      c.grid = {kCount / program->workgroup_size[0] + 1, 1, 1};
+      EXPECT_EQ(difference(c), "") << op->id;
+    }
+  }
+
+  std::atomic<std::uint64_t> compared_ = 0;  // cases
+  std::string folder_;
+  std::string kept_;
+  std::unique_ptr<Device> interp_;
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace vyre

@@ -1,0 +1,407 @@
+// The PTX that programs become has the shapes that speed depends on.
+#include <gtest/gtest.h>
+
+#include "tests/support/ptx_fixture.h"
+
+namespace vyre {
+namespace {
+
+// A program with three buffers and this body.
+std::string with_body(const std::string& body, const std::string& workgroup = "256") {
+  return "program p workgroup(" + workgroup +
+         ") {\n"
+         "  read       a: u32[] @0\n"
+         "  read       table: u32[256] @1\n"
+         "  read_write out: u32[] @2\n" +
+         body + "\n}\n";
+}
+
+std::string with_cells(std::uint32_t count, const std::string& body) {
+  return "program p workgroup(64) {\n  read_write out: u32[] @0\n  workgroup cells: u32[" +
+         std::to_string(count) + "]\n" + body + "\n}\n";
+}
+
+constexpr std::size_t kCopies = 4;  // of a body with few loads, in each thread
+
+TEST(Ptx, WhatIsProvedIsNotChecked) {
+  const std::string guarded = ptx_of(with_body(R"(
+  let i = invocation_id.x
+  if i < len(out) {
+    out[i] = table[i & 0xff]
+  })"));
+  // The guard of each copy, and whether it has a workgroup.
+  EXPECT_EQ(count_of(guarded, "setp"), kCopies + kCopies - 1) << guarded;
+  EXPECT_EQ(count_of(guarded, "and.pred"), kCopies - 1) << guarded;
+  const std::string open =
+      ptx_of(with_body("  out[invocation_id.x] = table[a[invocation_id.x] & 0x1ff]"));
+  EXPECT_EQ(count_of(open, "\n\t@%p[0-9]+ ld.global.nc.u32"), 2 * kCopies) << open;
+  EXPECT_EQ(count_of(open, "\n\t@%p[0-9]+ st.global.u32"), kCopies) << open;
+  EXPECT_EQ(count_of(open, "mov.b32 %r[0-9]+, 0;\n\t@"), 2 * kCopies) << open;
+}
+
+TEST(Ptx, OnlyWhatNobodyWritesIsLoadedAsSuch) {
+  const std::string code = ptx_of(with_body("  out[invocation_id.x] = a[0] + out[1]"));
+  EXPECT_EQ(count_of(code, "ld.global.nc"), 1u) << code;
+  EXPECT_EQ(count_of(code, "ld.global.u32"), kCopies) << code;
+}
+
+TEST(Ptx, NeighboursShareAnAddress) {
+  const std::string code = ptx_of(with_body(R"(
+  let i = invocation_id.x * 3
+  if i < 1000 && len(a) > 2000 {
+    out[invocation_id.x] = a[i] + a[i + 1] + a[i + 2]
+  })"));
+  EXPECT_EQ(count_of(code, "add.u64"), 2 * kCopies) << code;  // one for each buffer
+  EXPECT_EQ(count_of(code, R"(ld.global.nc.u32 %r[0-9]+, \[%d[0-9]+\+8\])"), kCopies) << code;
+  // Where it may wrap around there are two.
+  const std::string wraps = ptx_of(with_body(R"(
+  let i = invocation_id.x * 3
+  out[invocation_id.x] = a[i] + a[i + 1])"));
+  EXPECT_EQ(count_of(wraps, "add.u64"), 3 * kCopies) << wraps;
+}
+
+TEST(Ptx, AlignedNeighboursMoveTogether) {
+  const auto body = [](const char* index) {
+    return with_body(std::string("  let i = ") + index + R"(
+  if i < 1000 && len(a) > 2000 && len(out) > 2000 {
+    let x = a[i + 1]
+    let y = a[i]
+    out[i + 3] = x ^ y
+    out[i] = x
+    out[i + 2] = a[i + 3]
+    out[i + 1] = a[i + 2] + y
+  })");
+  };
+  const std::string four = ptx_of(body("invocation_id.x * 4"));
+  EXPECT_EQ(count_of(four, "ld.global.nc.v4.u32"), 1u) << four;
+  EXPECT_EQ(count_of(four, "st.global.v4.u32"), 1u) << four;
+  EXPECT_EQ(count_of(four, "(ld|st).global[.nc]*.u32"), 0u) << four;
+  const std::string two = ptx_of(body("invocation_id.x * 6"));
+  EXPECT_EQ(count_of(two, "ld.global.nc.v2.u32"), 2u) << two;
+  EXPECT_EQ(count_of(two, "st.global.v2.u32"), 2u) << two;
+  const std::string one = ptx_of(body("invocation_id.x * 3"));
+  EXPECT_EQ(count_of(one, "[.]v[24]"), 0u) << one;
+}
+
+TEST(Ptx, StoresDoNotWaitForWhatCouldSeeThem) {
+  const auto body =
+      [](const char* between) {
+        return ptx_of(with_body(std::string(R"(
+  let i = invocation_id.x * 2
+  if i < 1000 && len(out) > 2000 {
+    out[i] = 1)") + between + R"(
+    out[i + 1] = 2
+  })"));
+      };
+  EXPECT_EQ(count_of(body(""), "st.global.v2"), 1u);
+  EXPECT_EQ(count_of(body("\n    out[i + 7] = a[0]"), "st.global.v2"), kCopies);
+  EXPECT_EQ(count_of(body("\n    out[a[i]] = 7"), "st.global.v2"), 0u);
+  EXPECT_EQ(count_of(body("\n    atomic_add(out[i], out[a[0]])"), "st.global.v2"), 0u);
+  EXPECT_EQ(count_of(body("\n    out[900 + i] = out[a[1]]"), "st.global.v2"), 0u);
+  EXPECT_EQ(count_of(body("\n    if a[3] == 7 {\n return\n }"), "st.global.v2"), 0u);
+}
+
+TEST(Ptx, OperationsThatHaveAnInstructionTakeOne) {
+  const std::string rotates = ptx_of(with_body("  out[0] = rotl(a[0], a[1]) ^ rotr(a[0], 7)"));
+  EXPECT_EQ(count_of(rotates, "shf.l.wrap.b32"), 1u) << rotates;
+  EXPECT_EQ(count_of(rotates, "shf.[lr].wrap.b32"), 2u) << rotates;
+  EXPECT_EQ(count_of(rotates, "shl.b32|shr.u32 %r[0-9]+, %r[0-9]+, 7"), 0u) << rotates;
+  const std::string swapped = ptx_of(with_body(R"(
+  let x = a[0]
+  out[0] = x >> 24 | x >> 8 & 0xff00 | x << 8 & 0xff0000 | x << 24)"));
+  EXPECT_EQ(count_of(swapped, "prmt.b32 %r[0-9]+, [%$]\\w+, 0, 291;"), 1u) << swapped;
+  EXPECT_EQ(count_of(swapped, "and.b32|or.b32"), 0u) << swapped;
+}
+
+TEST(Ptx, ProductsThatAreWantedWholeAreMultipliedOnce) {
+  const std::string code = ptx_of(with_body(R"(
+  let x = a[0]
+  let high = mul_high(x, 0xd2511f53)
+  out[0] = x * 0xd2511f53
+  out[1] = high
+  out[2] = high + 1)"));
+  EXPECT_EQ(count_of(code, "mul.wide.u32"), 1u) << code;
+  EXPECT_EQ(count_of(code, "mul.(lo|hi).u32"), 0u) << code;
+}
+
+TEST(Ptx, TestsStayPredicates) {
+  const std::string code = ptx_of(with_body(R"(
+  let i = invocation_id.x
+  let both = a[i] < 7 && a[i] != table[3] || !bool(a[i] & 4)
+  let flag = 0
+  for k in 0..a[1] {
+    flag = a[k] == 9
+    if flag || both {
+      out[k] = i
+    }
+  })"));
+  EXPECT_EQ(count_of(code, "selp"), 0u) << code;
+  EXPECT_EQ(count_of(ptx_of(with_body("  out[0] = a[0] < 7")), "selp.b32"), 1u);
+}
+
+TEST(Ptx, AtomicsWithoutAResultAskForNone) {
+  const std::string code = ptx_of(with_body(R"(
+  atomic_add(out[a[0]], 1)
+  let old = atomic_max(out[a[1]], 7)
+  out[5] = old
+  atomic_exchange(out[6], 7))"));
+  EXPECT_EQ(count_of(code, "@%p[0-9]+ red.global.add.u32 "), 1u) << code;
+  EXPECT_EQ(count_of(code, "@%p[0-9]+ atom.global.max.u32 %r[0-9]+, "), 1u) << code;
+  EXPECT_EQ(count_of(code, "atom.global.exch.b32 "), 1u) << code;
+}
+
+// --- Blocks -------------------------------------------------------------------------------------
+
+PtxShape shape_of(const std::string& workgroup, const std::string& more = "") {
+  const Result<PtxKernel> kernel =
+      ptx_kernel(with_body("  out[invocation_id.x] = local_id.x\n" + more, workgroup));
+  EXPECT_TRUE(kernel.ok()) << render(kernel.diagnostics()[0]);
+  return kernel->shape;
+}
+
+TEST(Ptx, SmallWorkgroupsShareABlock) {
+  EXPECT_EQ(shape_of("64"), (PtxShape{{256, 1, 1}, 4}));
+  EXPECT_EQ(shape_of("1"), (PtxShape{{256, 1, 1}, 256}));
+  EXPECT_EQ(shape_of("8, 8"), (PtxShape{{32, 8, 1}, 4}));
+  EXPECT_EQ(shape_of("4, 4, 2"), (PtxShape{{32, 4, 2}, 8}));
+  EXPECT_EQ(shape_of("48"), (PtxShape{{192, 1, 1}, 4}));  // whole warps
+  EXPECT_EQ(shape_of("7"), (PtxShape{{224, 1, 1}, 32}));
+  EXPECT_EQ(shape_of("129"), (PtxShape{{129, 1, 1}, 1}));
+  EXPECT_EQ(shape_of("256"), (PtxShape{{256, 1, 1}, 1}));
+  EXPECT_EQ(shape_of("64", "  barrier\n"), (PtxShape{{64, 1, 1}, 1}));
+  EXPECT_EQ((PtxShape{{256, 1, 1}, 4}).blocks_x(0), 0u);
+  EXPECT_EQ((PtxShape{{256, 1, 1}, 4}).blocks_x(4), 1u);
+  EXPECT_EQ((PtxShape{{256, 1, 1}, 4}).blocks_x(5), 2u);
+}
+
+TEST(Ptx, ThreadsWithoutAWorkgroupEnd) {
+  const std::string merged = ptx_of(with_body("  out[invocation_id.x] = local_id.x", "64"));
+  EXPECT_EQ(count_of(merged, "@%p0 ret"), 1u) << merged;
+  EXPECT_EQ(count_of(merged, "[.]reqntid 256, 1, 1"), 1u) << merged;
+  const std::string alone = ptx_of(with_body("  out[invocation_id.x] = local_id.x", "256"));
+  EXPECT_EQ(count_of(alone, "@%p0 ret"), 0u) << alone;
+}
+
+// --- Several workgroups in a thread -------------------------------------------------------------
+
+TEST(Ptx, ShortBodiesHaveFourWorkgroupsInAThreadAndLoadFirst) {
+  const Result<PtxKernel> kernel = ptx_kernel(with_body(R"(
+  let i = invocation_id.x
+  if i < len(out) {
+    out[i] = a[i] ^ a[i + 1]
+  })",
+                                                        "64"));
+  EXPECT_EQ(kernel->shape, (PtxShape{{256, 1, 1}, 16, 1, 4}));
+  EXPECT_EQ(count_of(kernel->text, "add.u32 \\$invocation_x_[234], \\$invocation_x, (256|512|768)"),
+            kCopies - 1);
+  const std::size_t last_load = kernel->text.rfind("ld.global.nc");
+  EXPECT_LT(last_load, kernel->text.find("st.global")) << kernel->text;
+  EXPECT_EQ(count_of(kernel->text, "bra"), 0u) << kernel->text;
+}
+
+TEST(Ptx, WhatIsTheSameForAllWorkgroupsIsComputedOnce) {
+  const std::string code = ptx_of(with_body(R"(
+  let scale = table[7] * table[9]
+  out[invocation_id.x] = a[invocation_id.x] * scale)"));
+  EXPECT_EQ(count_of(code, "ld.global.nc.u32 %r[0-9]+, \\[\\$table"), 2u) << code;
+  EXPECT_EQ(count_of(code, "mul.lo.u32"), 1 + kCopies) << code;
+}
+
+TEST(Ptx, LongBodiesAndLoopsHaveOneWorkgroupInAThread) {
+  const auto copies = [](const std::string& body) {
+    return ptx_kernel(with_body(body))->shape.copies;
+  };
+  EXPECT_EQ(copies("  out[invocation_id.x] = a[invocation_id.x]"), kCopies);
+  EXPECT_EQ(copies("  out[invocation_id.x] = 7"), 1u);  // nothing to wait for
+  EXPECT_EQ(copies("  let sum = 0\n  for k in 0..len(a) {\n    sum = sum + a[k]\n  }\n"
+                   "  out[invocation_id.x] = sum"),
+            1u);
+  EXPECT_EQ(copies("  let i = invocation_id.x\n  out[i] = a[i] + a[i + 3] * a[i + 7] - a[i + 9]"),
+            1u);
+}
+
+TEST(Ptx, BlocksThatOnlyLoadTakeNoBranch) {
+  const std::string code = ptx_of(with_body(R"(
+  let i = invocation_id.x
+  let sum = 0
+  for k in 0..7 {
+    if k + i < 1000 {
+      sum = sum + table[(i + k * 3) & 0xff]
+    }
+  }
+  out[i] = sum)"));
+  EXPECT_EQ(count_of(code, "bra end"), 0u) << code;
+  EXPECT_GE(count_of(code, "\n\t@[%$]\\S+ ld.global.nc.u32"), 1u) << code;
+  // The block may change what its condition was made of.
+  const std::string changes = ptx_of(with_body(R"(
+  let i = invocation_id.x
+  let sum = 0
+  let more = i < 7
+  for k in 0..a[0] {
+    if more {
+      more = i + k < 1000
+      sum = sum + table[(i + k) & 0xff]
+    }
+  }
+  out[i] = sum)"));
+  EXPECT_EQ(count_of(changes, "mov.pred %p[0-9]+, \\$more"), 1u) << changes;
+}
+
+TEST(Ptx, SeveralWorkgroupsWaitAtOneBarrier) {
+  const std::string rows = R"(program p workgroup(16, 16) {
+  read       a: u32[] @0
+  read_write out: u32[] @1
+  workgroup  own: u32[256]
+  workgroup  same: u32[256]
+  let at = local_id.y * 16 + local_id.x
+  own[at] = a[invocation_id.y * 64 + local_id.x]
+  same[at] = a[invocation_id.x + 64 * local_id.y]
+  barrier
+  out[invocation_id.y * 64 + invocation_id.x] = own[255 - at] + same[255 - at]
+})";
+  const Result<PtxKernel> kernel = ptx_kernel(rows);
+  EXPECT_EQ(kernel->shape, (PtxShape{{16, 16, 1}, 1, 4, 4}));
+  EXPECT_EQ(kernel->shape.blocks_y(5), 2u);
+  EXPECT_EQ(count_of(kernel->text, "bar.sync 0"), 1u) << kernel->text;
+  // Of what all four hold there is one.
+  EXPECT_EQ(count_of(kernel->text, "shared_memory\\[5120\\]"), 1u) << kernel->text;
+  EXPECT_EQ(count_of(kernel->text, "st.shared"), kCopies + 1) << kernel->text;
+  EXPECT_EQ(count_of(kernel->text, "ld.shared"), kCopies + 1) << kernel->text;
+  // A copy that has no workgroup must not go where its numbers say.
+  const std::string beyond = ptx_of(with_cells(64, R"(
+  cells[local_id.x] = out[0]
+  barrier
+  if local_id.x < 7 {
+    out[invocation_id.x] = cells[workgroup_id.x & 63] + cells[local_id.x]
+  })"));
+  EXPECT_EQ(count_of(beyond, "\n\t@%p[0-9]+ ld.shared"), kCopies - 1) << beyond;
+  EXPECT_EQ(count_of(beyond, "\n\tld.shared"), kCopies + 1) << beyond;
+  // Where the way to a barrier is not the same for all, each has a block.
+  const std::string parted = with_cells(64, R"(
+  if workgroup_id.x < 7 {
+    barrier
+  }
+  out[invocation_id.x] = cells[out[invocation_id.x] & 63])");
+  EXPECT_EQ(ptx_kernel(parted)->shape.copies, 1u);
+}
+
+TEST(Ptx, FewElementsAreUpdatedInMemoryOfTheBlock) {
+  const auto kernel = [](const std::string& update, const char* type = "u32") {
+    return *ptx_kernel(std::string("program p workgroup(256) {\n  read data: u32[] @0\n"
+                                   "  read_write bins: ") +
+                       type + "[] @1\n  let x = data[invocation_id.x]\n" + update + "\n}\n");
+  };
+  const PtxKernel add = kernel("  atomic_add(bins[x & 0xff], 1)");
+  EXPECT_EQ(add.shape, (PtxShape{{256, 1, 1}, 64, 1, 4, 16}));
+  EXPECT_EQ(count_of(add.text, "red.shared.add.u32"), kCopies) << add.text;
+  EXPECT_EQ(count_of(add.text, "red.global.add.u32"), 1u) << add.text;
+  EXPECT_EQ(count_of(add.text, "bar.sync 0"), 2u) << add.text;
+  const PtxKernel least = kernel("  atomic_min(bins[x & 0xff], i32(x))", "i32");
+  EXPECT_EQ(count_of(least.text, "mov.b32 %r[0-9]+, 0x7fffffff"), 2u) << least.text;
+  // Too many, or the old value is wanted, or others access it.
+  for (const char* other : {"  atomic_add(bins[x & 0xffff], 1)",
+                            "  let old = atomic_add(bins[x & 0xff], 1)\n  "
+                            "atomic_add(bins[old & 0xff], 1)",
+                            "  atomic_add(bins[x & 0xff], bins[0])",
+                            "  atomic_add(bins[x & 0xff], 1)\n  atomic_max(bins[x & 0xff], 1)"}) {
+    const PtxKernel global = kernel(other);
+    EXPECT_EQ(global.shape.steps, 1u) << global.text;
+    EXPECT_EQ(count_of(global.text, "[.]shared"), 0u) << global.text;
+  }
+}
+
+TEST(Ptx, WorkgroupsOfAThreadAreToldByAMultiplication) {
+  for (std::uint32_t by = 1; by <= kPtxMaxThreads; ++by) {
+    for (std::uint32_t thread = 0; thread < kPtxMaxThreads; ++thread) {
+      ASSERT_EQ(thread * ptx_reciprocal(by) >> kPtxReciprocalShift, thread / by);
+    }
+  }
+}
+
+TEST(Ptx, WorkgroupsThatAreTooLargeAreRefused) {
+  EXPECT_FALSE(ptx_kernel(with_body("", "1025")).ok());
+  EXPECT_FALSE(ptx_kernel(with_body("", "65536, 65536, 65536")).ok());
+  EXPECT_FALSE(ptx_kernel(with_body("", "1, 1, 65")).ok());
+  EXPECT_TRUE(ptx_kernel(with_body("", "16, 1, 64")).ok());
+}
+
+// --- Workgroup memory ---------------------------------------------------------------------------
+
+TEST(Ptx, WorkgroupMemoryBeginsAsZeros) {
+  const char* body = "  out[invocation_id.x] = cells[out[0]]";
+  const std::string small = ptx_of(with_cells(256, body));
+  EXPECT_EQ(count_of(small, "st.shared.v4.b32"), 1u) << small;
+  EXPECT_EQ(count_of(small, "bar.sync 0"), 1u) << small;
+  EXPECT_EQ(count_of(small, "[.]shared .align 16 .b8 shared_memory\\[1024\\]"), 1u) << small;
+  const std::string odd = ptx_of(with_cells(300, body));
+  EXPECT_EQ(count_of(odd, "\tst.shared.v4.b32"), 1u) << odd;
+  EXPECT_EQ(count_of(odd, "@%p[0-9]+ st.shared.v4.b32"), 1u) << odd;
+  const std::string large = ptx_of(with_cells(8192, body));
+  EXPECT_EQ(count_of(large, "bra zeros"), 1u) << large;
+}
+
+TEST(Ptx, WorkgroupMemoryThatIsWrittenFirstNeedsNoZeros) {
+  const auto zeros = [](std::uint32_t count, const std::string& body) {
+    return count_of(ptx_of(with_cells(count, body)), "st.shared.v4.b32");
+  };
+  const std::string store = "  cells[local_id.x] = invocation_id.x\n";
+  const std::string load = "  out[invocation_id.x] = cells[63 - local_id.x]\n";
+  EXPECT_EQ(zeros(64, store + "  barrier\n" + load), 0u);
+  EXPECT_EQ(zeros(63, store + "  barrier\n" + load), 0u);
+  EXPECT_EQ(zeros(65, store + "  barrier\n" + load), 2u);  // those of four workgroups
+  EXPECT_EQ(zeros(64, store + load), 1u);
+  EXPECT_EQ(zeros(64, store + load + "  barrier\n"), 1u);
+  EXPECT_EQ(zeros(64, load + "  barrier\n" + store), 1u);
+  EXPECT_EQ(zeros(64, "  cells[local_id.x ^ 1] = 7\n  barrier\n" + load), 1u);
+  EXPECT_EQ(zeros(64, "  cells[local_id.x + 1] = 7\n  barrier\n" + load), 1u);
+  // Not by all of them, or not each time.
+  EXPECT_EQ(zeros(64, "  if out[0] == 1 {\n  " + store + "  }\n  barrier\n" + load), 1u);
+  EXPECT_EQ(zeros(64, "  for k in 0..len(out) {\n  " + store + "  barrier\n  }\n" + load), 1u);
+  EXPECT_EQ(zeros(64, "  for k in 0..len(out) {\n  " + store + "  barrier\n  " + load +
+                          "  barrier\n  }\n"),
+            0u);
+  EXPECT_EQ(zeros(64, store + "  if len(out) > 7 {\n  barrier\n }\n" + load), 1u);
+}
+
+TEST(Ptx, LargeWorkgroupMemoryIsAskedForByTheHost) {
+  const char* body = "  out[invocation_id.x] = cells[out[0]]";
+  EXPECT_EQ(ptx_kernel(with_cells(12 * 1024, body))->dynamic_shared, 0u);
+  const Result<PtxKernel> large = ptx_kernel(with_cells(12 * 1024 + 1, body));
+  EXPECT_EQ(large->dynamic_shared, 48u * 1024 + 16);
+  EXPECT_FALSE(ptx_kernel(with_cells(227 * 256 + 1, body)).ok());
+  EXPECT_FALSE(ptx_kernel(with_cells(0x80000000, body)).ok());
+  EXPECT_EQ(count_of(large->text, "^[.]extern .shared .align 16 .b8 vyre_p_shared\\[\\];"), 1u);
+}
+
+// --- Text ---------------------------------------------------------------------------------------
+
+TEST(Ptx, LinesAndNamesOfTheProgramAreInTheCode) {
+  const std::string code = ptx_of(with_body(R"(
+  let total = 0
+  for round in 0..a[0] {
+    total = total * 31 + a[round]
+  }
+  out[invocation_id.x] = total)"));
+  EXPECT_EQ(count_of(code, "[.]loc 1 7 0\n\t// for round in"), 1u) << code;
+  EXPECT_EQ(count_of(code, "[.]loc 1 10 0\n\t// out\\[invocation_id.x\\] = total"), 1u) << code;
+  EXPECT_GE(count_of(code, "\\$total"), 3u) << code;
+  EXPECT_GE(count_of(code, "\\$round"), 3u) << code;
+  EXPECT_EQ(ptx_header("a\"b.vyre"),
+            ".version 6.3\n.target sm_75\n.address_size 64\n.file 1 \"a?b.vyre\"\n");
+}
+
+TEST(Ptx, ManyBuffersAreInATable) {
+  const auto buffers = [](std::size_t count) {
+    std::string text = "program p workgroup(64) {\n";
+    for (std::size_t i = 0; i < count; ++i)
+      text += "  read_write b" + std::to_string(i) + ": u32[]\n";
+    return ptx_kernel(text + "  b1[0] = b" + std::to_string(count - 1) + "[1]\n}\n");
+  };
+  EXPECT_FALSE(buffers(kPtxMaxDirect)->has_table);
+  const Result<PtxKernel> many = buffers(kPtxMaxDirect + 1);
+  EXPECT_TRUE(many->has_table);
+  EXPECT_EQ(count_of(many->text, "\t[.]param"), 6u) << many->text;
+}
+
+}  // namespace
+}  // namespace vyre

@@ -1,0 +1,451 @@
+#include "vyre/backends/cpu/emitter.h"
+
+#include <algorithm>
+
+#include "vyre/ir/walk.h"
+
+namespace vyre {
+namespace {
+
+using llvm::Compare;
+using Value = Ir::Value;
+using Kind = Shape::Kind;
+
+// How many rounds of a loop pass before it looks whether it shall stop.
+constexpr std::uint32_t kRounds = 4096;
+
+}  // namespace
+
+Lanes CpuEmitter::scalar(ExprId id) {
+  if (fast_ && outcomes_[id.index] >= 0) return ops_.bit(outcome(id));
+  Known& known = firsts_[id.index];
+  if (known.time != time_) {
+    Lanes lanes = computed(id, true);
+    // What is the same in all lanes may be made of what is not.
+    const bool vector = ops_.is_vector(lanes);
+    for (std::size_t i = 0; vector && i < part_count(lanes.type); ++i) {
+      lanes.parts[i] = ir_.lane(lanes.parts[i], 0u);
+    }
+    firsts_[id.index] = {time_, lanes};
+  }
+  return known.lanes;
+}
+
+Lanes CpuEmitter::value(ExprId id) {
+  if (fast_ && outcomes_[id.index] >= 0) return ops_.bit(outcome(id));
+  if (is_scalar(id)) return scalar(id);
+  Known& known = values_[id.index];
+  if (known.time == time_) return known.lanes;
+  Lanes lanes;
+  if (kind(id) == Kind::Linear) {
+    lanes = ops_.whole(scalar(id));
+    const auto step = static_cast<std::uint32_t>(shapes_[id].stride);
+    if (!ops_.is_vector(lanes)) {
+      lanes.parts[0] = ir_.add(ir_.splat(lanes.parts[0]), ir_.ramp(ir_.i32, 0, step));
+    }
+  } else {
+    lanes = computed(id, false);
+  }
+  values_[id.index] = {time_, lanes};
+  return lanes;
+}
+
+// In the first lane, or in all of them.
+Lanes CpuEmitter::computed(ExprId id, bool in_first) {
+  const Expr& expr = body_[id];
+  const auto operand = [&](ExprId arg) { return in_first ? scalar(arg) : value(arg); };
+  switch (expr.op) {
+    case Operation::Literal: return ops_.constant(type_of_detail(expr), literal_bits(body_, expr));
+    case Operation::Local: {
+      const Place& place = places_[expr.imm];
+      if (at_entry_ && place.bound.exists()) return scalar(place.bound);
+      return read_local(LocalId{expr.imm});
+    }
+    case Operation::Load: return load(id, expr);
+    case Operation::Length:
+      return {DataType::U32, false, {ir_.trunc(buffers_[expr.imm].length, 32)}};
+    case Operation::InvocationId:
+    case Operation::WorkgroupId:
+    case Operation::LocalId: return id_of(expr);
+    case Operation::Select:
+      return ops_.select(operand(expr.args[0]), operand(expr.args[1]), operand(expr.args[2]));
+    case Operation::Cast: return ops_.cast(type_of_detail(expr), operand(expr.args[0]));
+    case Operation::Vec2:
+    case Operation::Vec4: {
+      Lanes result{types_[id], false, {}};
+      std::size_t count = 0;
+      bool vector = false;
+      for (ExprId arg : operands(body_, expr)) {
+        result.parts[count] = ops_.whole(operand(arg)).parts[0];
+        vector = ir_.is_vector(result.parts[count++]) || vector;
+      }
+      for (std::size_t i = 0; vector && i < count; ++i) {
+        if (!ir_.is_vector(result.parts[i])) result.parts[i] = ir_.splat(result.parts[i]);
+      }
+      return result;
+    }
+    case Operation::Lane: return {DataType::U32, false, {operand(expr.args[0]).parts[expr.detail]}};
+    case Operation::Call: break;  // expanded before
+#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      {
+        const std::span<const ExprId> args = operands(body_, expr);
+        if (!in_first && halves_.contains(id)) {
+          return ops_.low_product(operand(args[0]), operand(args[1]));
+        }
+        return ops_.apply(expr.op, operand(args[0]), operand(args[args.size() - 1]));
+      }
+  }
+  return ops_.zero(types_[id]);
+}
+
+Lanes CpuEmitter::id_of(const Expr& expr) {
+  const std::uint32_t axis = expr.detail;
+  const auto word = [](Value of) { return Lanes{DataType::U32, false, {of}}; };
+  if (expr.op == Operation::WorkgroupId) return word(group_[axis]);
+  const Value local = program_.workgroup_size[axis] == 1 ? ir_.word(0) : first_[axis];
+  if (expr.op == Operation::LocalId) return word(local);
+  const bool is_row = is_limited_ && axis == 0;
+  Value base = ir_.mul(group_[axis],
+                       is_row ? ir_.trunc(row_size_, 32) : ir_.word(program_.workgroup_size[axis]));
+  if (ir_.is_vector(local)) base = ir_.splat(base);
+  return word(ir_.add(base, local));
+}
+
+Lanes CpuEmitter::read_local(LocalId local) {
+  const Place& place = places_[local.index];
+  const bool elsewhere = segments_[place.declared.index] != segments_[at_.index];
+  if (place.bound.exists() && !place.crosses && elsewhere) return scalar(place.bound);
+  if (place.value.exists() && !place.crosses) return place.value;
+  if (place.slots[0] == nullptr) return place.value;  // the variable of a loop around everything
+  const DataType type = types_[local];
+  Lanes lanes{type, false, {}};
+  for (std::size_t i = 0; i < part_count(type); ++i) {
+    const Ir::Type element = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
+    Value from = place.slots[i];
+    if (place.crosses) from = ir_.at(element, from, gang_ != nullptr ? gang_ : ir_.wide(0));
+    lanes.parts[i] = ir_.load(element, from);
+  }
+  return lanes;
+}
+
+// How a value can be told for the first lane before any gang begins. A counter of a loop inside
+// has more than one value; what adds to it and multiplies it is still told by its first ones.
+
+// A local gets its first value, or another one.
+void CpuEmitter::give(Place& place, const Lanes& given) {
+  if (place.bound.exists() && !place.crosses) {
+    place.value = given;
+    return;
+  }
+  const DataType type = types_[place.local];
+  Lanes lanes = ops_.whole(given);
+  if (place.slots[0] == nullptr) {
+    place.is_vector =
+        place.bound.exists() ? !is_regular(place.bound) : !shapes_.uniformity[place.local];
+    for (std::size_t i = 0; i < part_count(type); ++i) {
+      const Ir::Type part = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
+      if (!place.crosses) {
+        place.slots[i] = ir_.local(part, body_[place.local].name.c_str());
+        continue;
+      }
+      const std::uint64_t bytes = gangs_ * (place.is_vector ? width_ : 1) * (part_bits(type) / 8);
+      if (stack_bytes_ + bytes <= kMaxStackBytes) {
+        stack_bytes_ += bytes;
+        place.slots[i] =
+            ir_.local(ir_.api().ArrayType2(part, gangs_), body_[place.local].name.c_str());
+      } else {
+        scratch_bytes_ = (scratch_bytes_ + 63) / 64 * 64;
+        place.slots[i] = ir_.at(ir_.i8, scratch_, ir_.wide(scratch_bytes_));
+        scratch_bytes_ += bytes;
+      }
+    }
+  }
+  if (place.is_vector) lanes = ops_.splat(lanes);
+  for (std::size_t i = 0; i < part_count(type); ++i) {
+    const Ir::Type part = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
+    Value to = place.slots[i];
+    if (place.crosses) to = ir_.at(part, to, gang_ != nullptr ? gang_ : ir_.wide(0));
+    ir_.store(lanes.parts[i], to);
+  }
+}
+
+void CpuEmitter::assign(StmtId id, LocalId local, ExprId to) {
+  Place& place = places_[local.index];
+  Lanes given = ops_.whole(value(to));
+  if (mask_ != nullptr && place.slots[0] != nullptr && place.is_vector && must_blend(place, id)) {
+    given = ops_.select(ops_.bit(mask_), given, read_local(local));
+  }
+  give(place, given);
+}
+
+void CpuEmitter::branch(StmtId id, const If& branch) {
+  const StmtId inside{id.index + 1};
+  const Value before = mask_;
+  const Lanes condition = value(branch.condition);
+  const Value test = ops_.truth(condition);
+  if (ir_.is_vector(test) && is_break(id)) return break_some(test);
+  const bool has_else = branch.else_begin < branch.end;
+  const Ir::Block behind = ir_.block("end");
+  if (!ir_.is_vector(test)) {
+    if (const std::optional<std::uint64_t> known = ir_.constant(test)) {
+      *known != 0 ? statements(inside, branch.else_begin, behind)
+                  : statements(branch.else_begin, branch.end, behind);
+    } else {
+      const Ir::Block yes = ir_.block("then");
+      const Ir::Block no = has_else ? ir_.block("else") : nullptr;
+      ++conditions_;
+      rows_known_.clear();
+      ir_.branch(test, yes, has_else ? no : behind);
+      ir_.go_on(yes);
+      statements(inside, branch.else_begin, behind);
+      rows_known_.clear();
+      if (has_else) {
+        mask_ = before;
+        ir_.go_on(no);
+        statements(branch.else_begin, branch.end, behind);
+        rows_known_.clear();
+      }
+      --conditions_;
+    }
+  } else {
+    const Ir::Block middle = has_else ? ir_.block("otherwise") : behind;
+    // One side for those that take it, if there are any.
+    const auto side = [&](Value on, const char* name, StmtId from, StmtId to, Ir::Block over) {
+      mask_ = on;
+      const std::optional<std::uint64_t> lanes = constant_lanes(on);
+      if (lanes == std::uint64_t{0}) return ir_.jump(over);
+      const auto known = rows_known_;
+      const Ir::Block block = ir_.block(name);
+      conditions_ += lanes ? 0 : 1;
+      lanes ? ir_.jump(block) : ir_.branch(any(on), block, over);
+      ir_.go_on(block);
+      statements(from, to, over);
+      conditions_ -= lanes ? 0 : 1;
+      if (!lanes && rows_known_ != known) rows_known_.clear();
+    };
+    side(with(before, test), "then", inside, branch.else_begin, middle);
+    if (has_else) {
+      ir_.go_on(middle);
+      side(with(before, ir_.invert(test)), "else", branch.else_begin, branch.end, behind);
+    }
+  }
+  ir_.go_on(behind);
+  mask_ = before;
+  ++time_;
+  drop_those_that_left(id);
+}
+
+// Whether a statement is `if ... { break }`.
+bool CpuEmitter::is_break(StmtId id) const {
+  const If* branch = std::get_if<If>(&body_[id]);
+  return branch != nullptr && branch->end.index == id.index + 2 &&
+         std::holds_alternative<Break>(body_[StmtId{id.index + 1}]);
+}
+
+// Whether lanes leave a loop only so, between its statements.
+bool CpuEmitter::only_breaks(StmtId loop) const {
+  for (std::uint32_t i = loop.index + 1; i < next(body_, loop).index; ++i) {
+    const Stmt& stmt = body_.stmts[i];
+    if (std::holds_alternative<Return>(stmt)) return false;
+    if (!std::holds_alternative<Break>(stmt)) continue;
+    StmtId left = owner(StmtId{i});
+    while (!std::holds_alternative<For>(body_[left])) left = owner(left);
+    const StmtId branch = owner(StmtId{i});
+    if (left == loop && (owner(branch) != loop || !is_break(branch))) return false;
+  }
+  return true;
+}
+
+// Some leave the loop, without a jump; where none is left, all go on behind it.
+void CpuEmitter::break_some(Value test) {
+  Loop& loop = loops_.back();
+  const bool all_here = mask_ == loop.mask;
+  const Ir::Type masks = ir_.vector(ir_.boolean);
+  const Value others = ir_.invert(test);
+  const Value left = with(mask_, test);
+  mask_ = with(mask_, others);
+  ir_.store(all_here ? mask_ : ir_.both(ir_.load(masks, loop.live), ir_.invert(left)), loop.live);
+  if (all_here) loop.mask = mask_;
+  const Ir::Block on = ir_.block("on");
+  ir_.branch(any(mask_), on, all_here ? loop.exit : block_end_);
+  ir_.go_on(on);
+  ++time_;
+}
+
+// Every so many rounds a loop looks whether to go on at all. Gives the memory of how many are left;
+// null for a short loop.
+Value CpuEmitter::count_rounds(const For& loop) {
+  const Expr& from = body_[loop.from];
+  const Expr& to = body_[loop.to];
+  const bool literal = from.op == Operation::Literal && to.op == Operation::Literal;
+  if (literal && to.imm - from.imm <= kRounds) return nullptr;
+  const Value rounds = ir_.local(ir_.i32, "rounds");
+  ir_.store(ir_.word(kRounds), rounds);
+  return rounds;
+}
+
+void CpuEmitter::begin_round(Value rounds) {
+  if (rounds == nullptr) return;
+  const Ir::Block look = ir_.block("look");
+  const Ir::Block stop = ir_.block("stop");
+  const Ir::Block again = ir_.block("again");
+  const Ir::Block on = ir_.block("on");
+  const Value left = ir_.load(ir_.i32, rounds);
+  ir_.store(ir_.sub(left, ir_.word(1)), rounds);
+  ir_.branch(ir_.equal_zero(left), look, on);
+  ir_.go_on(look);
+  const Value asked = ir_.load(ir_.i8, stop_);
+  ir_.api().SetVolatile(asked, 1);
+  ir_.branch(ir_.not_zero(asked), stop, again);
+  ir_.go_on(stop);
+  ir_.leave();
+  ir_.go_on(again);
+  ir_.store(ir_.word(kRounds), rounds);
+  ir_.jump(on);
+  ir_.go_on(on);
+}
+
+void CpuEmitter::repeat(StmtId id, const For& loop) {
+  const Ir::Type masks = ir_.vector(ir_.boolean);
+  const Value before = mask_;
+  Lanes from = ops_.whole(value(loop.from));
+  Lanes to = ops_.whole(value(loop.to));
+  ops_.unify(from, to);
+  const bool varies = ops_.is_vector(from);
+  Loop open{id, ir_.block("loop.end"), nullptr, nullptr};
+  if (varies || parts(id, true) || (mask_ != first_mask_ && returns_inside(id))) {
+    open.live = ir_.local(masks, "live");
+    ir_.store(full_mask(), open.live);
+  }
+  Place& place = places_[loop.variable.index];
+  const Value counter = ir_.local(ir_.type(from.parts[0]), body_[loop.variable].name.c_str());
+  ir_.store(from.parts[0], counter);
+  const Value rounds = count_rounds(loop);
+  const Ir::Block head = ir_.block("loop");
+  const Ir::Block inside = ir_.block("round");
+  ir_.jump(head);
+  ir_.go_on(head);
+  const Value now = ir_.load(ir_.type(from.parts[0]), counter);
+  begin_round(rounds);
+  Value more = ir_.compare(Compare::Ult, now, to.parts[0]);
+  if (open.live != nullptr) {
+    Value live = ir_.load(masks, open.live);
+    if (varies) {
+      live = ir_.both(live, more);
+      ir_.store(live, open.live);
+      more = any(live);
+    } else if (!only_breaks(id)) {
+      more = ir_.both(more, any(live));
+    }
+    mask_ = live;
+  }
+  ir_.branch(more, inside, open.exit);
+  ir_.go_on(inside);
+  open.mask = mask_;
+  place.value = {DataType::U32, false, {now}};
+  const Ir::Block latch = ir_.block("next");
+  loops_.push_back(open);
+  rows_known_.clear();
+  ++conditions_;
+  statements(StmtId{id.index + 1}, loop.end, latch);
+  --conditions_;
+  rows_known_.clear();
+  loops_.pop_back();
+  ir_.go_on(latch);
+  ir_.store(ir_.add(now, varies ? ir_.splat_number(ir_.i32, 1) : ir_.word(1)), counter);
+  ir_.jump(head);
+  ir_.go_on(open.exit);
+  mask_ = before;
+  ++time_;
+  drop_those_that_left(id);
+}
+
+// Behind a statement in which some may have left a loop around it, or returned: they are off from
+// here on. Where none is on, the block ends. Where all leave together they are gone already.
+void CpuEmitter::drop_those_that_left(StmtId id) {
+  const bool in_loop = !loops_.empty() && loops_.back().id < id;
+  const bool together = (!returns_inside(id) || mask_ == first_mask_) &&
+                        (!in_loop || !breaks_inside(id) || mask_ == loops_.back().mask);
+  if (together && !parts(id, false)) return;
+  const bool in_masked_loop = in_loop && loops_.back().live != nullptr;
+  const Value left = in_masked_loop ? loops_.back().live : alive_;
+  if (left == nullptr) return;
+  mask_ = with(mask_, ir_.load(ir_.vector(ir_.boolean), left));
+  const Ir::Block on = ir_.block("on");
+  ir_.branch(any(mask_), on, block_end_);
+  ir_.go_on(on);
+}
+
+// `break`: at once if all that are in the round leave.
+void CpuEmitter::leave_loop() {
+  const Loop& loop = loops_.back();
+  if (mask_ == loop.mask) return ir_.jump(loop.exit);
+  const Ir::Type masks = ir_.vector(ir_.boolean);
+  ir_.store(ir_.both(ir_.load(masks, loop.live), ir_.invert(full_mask())), loop.live);
+}
+
+void CpuEmitter::leave_gang() {
+  if (returns_far_) {
+    const Value kept = ir_.at(ir_.i64, all_alive_, gang_);
+    const Value left = to_bits(full_mask());
+    ir_.store(ir_.both(ir_.load(ir_.i64, kept), ir_.invert(left)), kept);
+  }
+  if (mask_ == first_mask_) return ir_.jump(gang_end_);
+  const Ir::Type masks = ir_.vector(ir_.boolean);
+  const Value others = ir_.invert(full_mask());
+  for (const Loop& loop : loops_) {
+    if (loop.live == nullptr) continue;
+    ir_.store(ir_.both(ir_.load(masks, loop.live), others), loop.live);
+  }
+  ir_.store(ir_.both(ir_.load(masks, alive_), others), alive_);
+}
+
+// And goes on to `behind`.
+void CpuEmitter::statements(StmtId begin, StmtId end, Ir::Block behind) {
+  const Ir::Block around = std::exchange(block_end_, behind);
+  for (StmtId id = begin; id < end && !ir_.is_closed(); id = next(body_, id)) statement(id);
+  ir_.jump(behind);
+  // Some came to `behind` from before the end.
+  const bool may_leave = std::any_of(
+      body_.stmts.begin() + begin.index, body_.stmts.begin() + end.index, [](const Stmt& stmt) {
+        return std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
+      });
+  if (may_leave) rows_known_.clear();
+  block_end_ = around;
+}
+
+void CpuEmitter::statement(StmtId id) {
+  begin_statement(id);
+  const Stmt& stmt = body_[id];
+  if (const Let* let = std::get_if<Let>(&stmt)) {
+    Place& place = places_[let->local.index];
+    // A regular value is kept as that of its first lane.
+    give(place,
+         place.bound.exists() && is_regular(let->value) ? scalar(let->value) : value(let->value));
+  } else if (const Assign* given = std::get_if<Assign>(&stmt)) {
+    assign(id, given->local, given->value);
+  } else if (const Store* stored = std::get_if<Store>(&stmt)) {
+    store(*stored);
+  } else if (const Atomic* update = std::get_if<Atomic>(&stmt)) {
+    atomic(*update);
+  } else if (const If* choice = std::get_if<If>(&stmt)) {
+    branch(id, *choice);
+  } else if (const For* loop = std::get_if<For>(&stmt)) {
+    repeat(id, *loop);
+  } else if (const Block* block = std::get_if<Block>(&stmt)) {
+    const Ir::Block behind = ir_.block("end");
+    const Value before = mask_;
+    statements(StmtId{id.index + 1}, block->end, behind);
+    ir_.go_on(behind);
+    mask_ = before;
+    drop_those_that_left(id);
+  } else if (std::holds_alternative<Break>(stmt)) {
+    leave_loop();
+  } else if (std::holds_alternative<Return>(stmt)) {
+    leave_gang();
+  }
+}
+
+}  // namespace vyre

@@ -1,0 +1,491 @@
+#include "vyre/backends/ptx/device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "vyre/backends/ptx/code.h"
+#include "vyre/backends/ptx/gpu.h"
+
+namespace vyre {
+namespace {
+
+// A graph of more launches is not worth having.
+constexpr std::uint64_t kMaxNodes = 4096;
+// Of small memory, in bytes.
+constexpr std::uint64_t kMaxKnown = 4096;
+
+struct CudaMemory : DeviceMemory {
+  explicit CudaMemory(CudaGpu& owner) : gpu(owner) {}
+  ~CudaMemory() override {
+    if (pointer == 0) return;
+    const auto entered = gpu.enter();
+    gpu.free(pointer);
+  }
+  CudaGpu& gpu;
+  cuda::Pointer pointer = 0;
+  // What it holds, where it is small and only the host has written to it: launches that read it as
+  // a uniform then have code for just that. Under `submitting`, so that it is what the stream sees.
+  std::optional<std::vector<std::uint32_t>> words;
+};
+
+CudaMemory& memory_of(const LaunchBuffer& buffer) {
+  return static_cast<CudaMemory&>(*buffer.memory);
+}
+
+// A kernel with its machine code.
+struct Ready {
+  const PtxKernel* kernel = nullptr;
+  std::shared_ptr<const CudaCode> code;
+};
+
+class CudaKernel : public Kernel {
+ public:
+  CudaKernel(CudaGpu& gpu, const Program& program, std::shared_ptr<PtxProgram> made, Ready general)
+      : gpu_(gpu), name_(program.name), program_(std::move(made)), general_(std::move(general)) {
+    for (const BufferDecl& buffer : program.buffers) {
+      buffers_.push_back({stride(buffer.element), buffer.access, buffer.count});
+    }
+  }
+
+  // The code for a launch: one with fewer checks where what is known of it allows that. What
+  // uniforms hold only counts where the launch comes before anything else is written to them.
+  Ready choose(const Launch& launch, bool is_now) const {
+    const std::lock_guard lock(mutex_);
+    bool is_same = launch.grid == last_grid_ && last_.kernel != nullptr;
+    facts_.lengths.resize(buffers_.size());
+    facts_.uniforms.resize(buffers_.size());
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      const std::uint32_t now = length(i, launch);
+      is_same = is_same && facts_.lengths[i] == now;
+      facts_.lengths[i] = now;
+      if (buffers_[i].access != BufferAccess::Uniform) continue;
+      std::vector<std::uint32_t> words;
+      if (const auto& known = memory_of(launch.buffers[i]).words; is_now && known) {
+        words = *known;
+        words.resize(std::min<std::size_t>(words.size(), launch.buffers[i].bytes / 4));
+      }
+      is_same = is_same && facts_.uniforms[i] == words;
+      facts_.uniforms[i] = std::move(words);
+    }
+    if (is_same) return last_;
+    last_grid_ = launch.grid;
+    for (std::size_t axis = 0; axis < 3; ++axis) facts_.grid[axis] = launch.grid[axis];
+    last_ = general_;
+    if (const Result<const PtxKernel*> kernel = program_->choose(facts_)) {
+      if (auto code = gpu_.load(**kernel, name_)) last_ = {*kernel, std::move(*code)};
+    }
+    return last_;
+  }
+
+  // From here on the host does not know what the launch may write.
+  void forget_written(const Launch& launch) const {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (buffers_[i].access == BufferAccess::ReadWrite) memory_of(launch.buffers[i]).words.reset();
+    }
+  }
+
+  // What the kernel is called with, but for the place of the launch in the grid: for each buffer 16
+  // bytes, with its address, its length and nothing.
+  std::vector<std::byte> table(const Launch& launch) const {
+    std::vector<std::byte> bytes;
+    bytes.reserve(buffers_.size() * 16 + 16);
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (buffers_[i].access == BufferAccess::Workgroup) continue;
+      const std::uint32_t count = length(i, launch);
+      const std::size_t at = bytes.size();
+      bytes.resize(at + 16);
+      std::memcpy(&bytes[at], &memory_of(launch.buffers[i]).pointer, 8);
+      std::memcpy(&bytes[at + 8], &count, 4);
+    }
+    return bytes;
+  }
+
+ private:
+  struct Buffer {
+    std::uint64_t stride;
+    BufferAccess access;
+    std::uint32_t count;
+  };
+  std::uint32_t length(std::size_t i, const Launch& launch) const {
+    return buffers_[i].access == BufferAccess::Workgroup
+               ? buffers_[i].count
+               : static_cast<std::uint32_t>(launch.buffers[i].bytes / buffers_[i].stride);
+  }
+
+  CudaGpu& gpu_;
+  std::string name_;
+  std::shared_ptr<PtxProgram> program_;
+  Ready general_;
+  std::vector<Buffer> buffers_;
+  mutable std::mutex mutex_;  // of the rest: the last launch
+  mutable Grid last_grid_;
+  mutable DispatchFacts facts_;
+  mutable Ready last_;
+};
+
+// Memory for the time that the stream needs it.
+class Borrowed {
+ public:
+  explicit Borrowed(CudaGpu& gpu) : gpu_(gpu) {}
+  ~Borrowed() {
+    if (pointers_.empty()) return;
+    const auto entered = gpu_.enter();
+    for (cuda::Pointer pointer : pointers_) gpu_.free(pointer);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  Result<cuda::Pointer> add(std::span<const std::byte> contents) {
+    const Result<cuda::Pointer> pointer = gpu_.allocate(contents.size());
+    if (!pointer) return pointer;
+    pointers_.push_back(*pointer);
+    if (const Result<bool> done = gpu_.write(*pointer, contents); !done) return done.diagnostics();
+    return pointer;
+  }
+
+ private:
+  CudaGpu& gpu_;
+  std::vector<cuda::Pointer> pointers_;
+};
+
+// A launch that only has to be submitted.
+struct Prepared {
+  Ready ready;
+  std::vector<std::byte> parameters;
+  std::size_t place = 0;  // of the first workgroup in the parameters
+  Grid grid;
+};
+
+Result<Prepared> prepare(const Launch& launch, bool is_now, Borrowed& borrowed) {
+  const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
+  Prepared prepared{kernel.choose(launch, is_now), kernel.table(launch), 0, launch.grid};
+  kernel.forget_written(launch);
+  if (prepared.ready.kernel->has_table) {
+    const Result<cuda::Pointer> table = borrowed.add(prepared.parameters);
+    if (!table) return table.diagnostics();
+    prepared.parameters.assign(8, std::byte{0});
+    std::memcpy(prepared.parameters.data(), &*table, 8);
+  } else if (!prepared.parameters.empty()) {
+    prepared.parameters.resize(prepared.parameters.size() - 4);  // what comes next needs no gap
+  }
+  prepared.place = prepared.parameters.size();
+  prepared.parameters.resize(prepared.place + 20);
+  std::memcpy(&prepared.parameters[prepared.place + 12], launch.grid.axes.data(), 8);
+  return prepared;
+}
+
+// How far apart the launches are that a grid takes, in workgroups.
+std::array<std::uint64_t, 3> steps(const CudaGpu& gpu, const Prepared& prepared) {
+  const PtxShape& shape = prepared.ready.kernel->shape;
+  return {gpu.max_grid[0] * std::uint64_t{shape.groups},
+          gpu.max_grid[1] * std::uint64_t{shape.rows}, gpu.max_grid[2]};
+}
+
+std::uint64_t count_launches(const CudaGpu& gpu, const Prepared& prepared) {
+  const std::array<std::uint64_t, 3> step = steps(gpu, prepared);
+  std::uint64_t count = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    count *= (prepared.grid[axis] + step[axis] - 1) / step[axis];
+    count = std::min(count, kMaxNodes + 1);
+  }
+  return count;
+}
+
+bool is_stopped(const RunOptions& options) {
+  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+}
+
+// In as many launches as the GPU needs for the grid.
+Result<bool> submit(CudaGpu& gpu, Prepared& prepared, cuda::Stream stream,
+                    const RunOptions& options) {
+  const PtxKernel& kernel = *prepared.ready.kernel;
+  const std::array<std::uint64_t, 3> step = steps(gpu, prepared);
+  std::size_t size = prepared.parameters.size();
+  void* extra[] = {cuda::kParameters, prepared.parameters.data(), cuda::kParameterBytes, &size,
+                   nullptr};
+  std::array<std::uint64_t, 3> at{};
+  const Grid& grid = prepared.grid;
+  for (at[2] = 0; at[2] < grid[2]; at[2] += step[2]) {
+    for (at[1] = 0; at[1] < grid[1]; at[1] += step[1]) {
+      for (at[0] = 0; at[0] < grid[0]; at[0] += step[0]) {
+        std::array<std::uint32_t, 3> first{};
+        std::array<std::uint64_t, 3> count{};
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+          first[axis] = static_cast<std::uint32_t>(at[axis]);
+          count[axis] = std::min(step[axis], grid[axis] - at[axis]);
+        }
+        if (is_stopped(options)) return diagnose<message::interrupted>();
+        std::memcpy(&prepared.parameters[prepared.place], first.data(), 12);
+        const cuda::Status status = gpu.api.LaunchKernel(
+            prepared.ready.code->function, static_cast<unsigned>(kernel.shape.blocks_x(count[0])),
+            static_cast<unsigned>(kernel.shape.blocks_y(count[1])), static_cast<unsigned>(count[2]),
+            kernel.shape.block[0], kernel.shape.block[1], kernel.shape.block[2],
+            kernel.dynamic_shared, stream, nullptr, extra);
+        if (status != cuda::kSuccess) return gpu.failure(status);
+      }
+    }
+  }
+  return true;
+}
+
+// Until the event has come, or somebody wants to stop; what runs cannot be stopped.
+Result<bool> wait(CudaGpu& gpu, cuda::Event event, const RunOptions& options) {
+  if (options.stop == nullptr) {
+    const cuda::Status status = gpu.api.EventSynchronize(event);
+    if (status != cuda::kSuccess) return gpu.failure(status);
+    return true;
+  }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    const cuda::Status status = gpu.api.EventQuery(event);
+    if (status == cuda::kSuccess) return true;
+    if (status != cuda::kNotReady) return gpu.failure(status);
+    if (is_stopped(options)) {
+      gpu.is_abandoned = true;
+      return diagnose<message::interrupted>();
+    }
+    // Who waits long does not mind.
+    if (Clock::now() - begin > std::chrono::milliseconds(5)) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+}
+
+// Events of the stream, one more than there are times between them.
+class Times {
+ public:
+  Times(CudaGpu& gpu, std::vector<cuda::Event> events) : gpu_(gpu), events_(std::move(events)) {}
+  ~Times() { gpu_.give_back(std::move(events_)); }
+  Times(const Times&) = delete;
+  Times& operator=(const Times&) = delete;
+
+  Result<bool> mark(std::size_t which) {
+    const cuda::Status status = gpu_.api.EventRecord(events_[which], gpu_.stream());
+    if (status != cuda::kSuccess) return gpu_.failure(status);
+    return true;
+  }
+  Result<std::vector<double>> wait_for(const RunOptions& options) {
+    if (const Result<bool> done = wait(gpu_, events_.back(), options); !done) {
+      return done.diagnostics();
+    }
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i + 1 < events_.size(); ++i) {
+      float milliseconds = 0;
+      const cuda::Status status =
+          gpu_.api.EventElapsedTime(&milliseconds, events_[i], events_[i + 1]);
+      if (status != cuda::kSuccess) return gpu_.failure(status);
+      seconds.push_back(static_cast<double>(milliseconds) / 1e3);
+    }
+    return seconds;
+  }
+
+ private:
+  CudaGpu& gpu_;
+  std::vector<cuda::Event> events_;
+};
+
+// A graph, which the driver submits as a whole.
+class CudaRecording : public Recording {
+ public:
+  explicit CudaRecording(CudaGpu& gpu) : gpu_(gpu), tables_(gpu) {}
+  ~CudaRecording() override {
+    const auto entered = gpu_.enter();
+    if (graph_ != nullptr) gpu_.api.GraphExecDestroy(graph_);
+  }
+
+  // False: too many launches for a graph.
+  Result<bool> record(std::span<const Launch> launches) {
+    std::uint64_t nodes = 0;
+    for (const Launch& launch : launches) {
+      Result<Prepared> prepared = prepare(launch, false, tables_);
+      if (!prepared) return prepared.diagnostics();
+      nodes += count_launches(gpu_, *prepared);
+      if (nodes > kMaxNodes) return false;
+      launches_.push_back(std::move(*prepared));
+      given_.push_back(launch);
+    }
+    if (nodes == 0) return false;
+    cuda::Stream stream = nullptr;
+    if (const auto status = gpu_.api.StreamCreate(&stream, cuda::kNonBlocking)) {
+      return gpu_.failure(status);
+    }
+    const Result<bool> captured = capture(stream);
+    gpu_.api.StreamDestroy(stream);
+    return captured;
+  }
+
+  Result<RunTimes> run(const RunOptions& options) override {
+    const auto entered = gpu_.enter();
+    if (is_stopped(options)) return diagnose<message::interrupted>();
+    Result<std::vector<cuda::Event>> events = gpu_.take_events(2);
+    if (!events) return events.diagnostics();
+    Times times(gpu_, std::move(*events));
+    {
+      const std::lock_guard lock(gpu_.submitting);
+      for (const Launch& launch : given_) {
+        static_cast<const CudaKernel*>(launch.kernel)->forget_written(launch);
+      }
+      if (const Result<bool> marked = times.mark(0); !marked) return marked.diagnostics();
+      if (const auto status = gpu_.api.GraphLaunch(graph_, gpu_.stream())) {
+        return gpu_.failure(status);
+      }
+      if (const Result<bool> marked = times.mark(1); !marked) return marked.diagnostics();
+    }
+    Result<std::vector<double>> seconds = times.wait_for(options);
+    if (!seconds) return seconds.diagnostics();
+    return RunTimes{(*seconds)[0], {}};
+  }
+
+ private:
+  Result<bool> capture(cuda::Stream stream) {
+    if (const auto status = gpu_.api.StreamBeginCapture(stream, cuda::kOfThisThread)) {
+      return gpu_.failure(status);
+    }
+    std::vector<Diagnostic> wrong;
+    for (Prepared& prepared : launches_) {
+      const Result<bool> done = submit(gpu_, prepared, stream, {});
+      if (!done) wrong = done.diagnostics();
+      if (!done) break;
+    }
+    cuda::Graph graph = nullptr;
+    cuda::Status status = gpu_.api.StreamEndCapture(stream, &graph);
+    if (status == cuda::kSuccess && wrong.empty()) {
+      status = gpu_.api.GraphInstantiate(&graph_, graph, 0);
+    }
+    if (graph != nullptr) gpu_.api.GraphDestroy(graph);
+    if (!wrong.empty()) return wrong;
+    if (status != cuda::kSuccess) return gpu_.failure(status);
+    return true;
+  }
+
+  CudaGpu& gpu_;
+  Borrowed tables_;
+  std::vector<Prepared> launches_;  // with the code, which stays loaded
+  std::vector<Launch> given_;
+  cuda::ReadyGraph graph_ = nullptr;
+};
+
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(CudaGpu& gpu) : gpu_(gpu) {
+    info_.backend = "ptx";
+    info_.name = gpu.name;
+    info_.max_invocations = gpu.max_threads;
+    info_.max_workgroup_size = gpu.max_block;
+    info_.max_workgroup_bytes = gpu.max_shared;
+    info_.max_buffer_bytes = gpu.memory_bytes;
+  }
+
+  const DeviceInfo& info() const override { return info_; }
+
+  Result<std::unique_ptr<Kernel>> load(const Artifact& artifact) override {
+    if (const Result<bool> started = gpu_.start(); !started) return started.diagnostics();
+    const auto entered = gpu_.enter();
+    const Program& program = artifact.linked.program;
+    Result<std::shared_ptr<PtxProgram>> made = ptx_program(artifact.linked);
+    if (!made) return made.diagnostics();
+    const Result<const PtxKernel*> general = (*made)->general();
+    if (!general) return general.diagnostics();
+    if (ptx_module(**general) != artifact.code) {
+      return diagnose<message::no_machine_code>(program.name, "it was not made for this backend");
+    }
+    Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**general, program.name);
+    if (!code) return code.diagnostics();
+    return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(gpu_, program, std::move(*made),
+                                                                Ready{*general, std::move(*code)}));
+  }
+
+  Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
+    if (const Result<bool> started = gpu_.start(); !started) return started.diagnostics();
+    const auto entered = gpu_.enter();
+    auto memory = std::make_unique<CudaMemory>(gpu_);
+    const Result<cuda::Pointer> pointer = gpu_.allocate(bytes);
+    if (!pointer) return pointer.diagnostics();
+    memory->pointer = *pointer;
+    if (bytes <= kMaxKnown) memory->words.emplace((bytes + 3) / 4);
+    return std::unique_ptr<DeviceMemory>(std::move(memory));
+  }
+
+  Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
+    const auto entered = gpu_.enter();
+    auto& own = static_cast<CudaMemory&>(memory);
+    if (bytes.size() > kMaxKnown) return gpu_.write(own.pointer, bytes);
+    const std::lock_guard lock(gpu_.submitting);
+    if (own.words && !bytes.empty()) std::memcpy(own.words->data(), bytes.data(), bytes.size());
+    return gpu_.write(own.pointer, bytes);
+  }
+
+  Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
+    const auto entered = gpu_.enter();
+    return gpu_.read(static_cast<const CudaMemory&>(memory).pointer, bytes);
+  }
+
+  Result<std::vector<double>> run(std::span<const Launch> launches,
+                                  const RunOptions& options) override {
+    if (launches.empty()) return std::vector<double>();
+    const auto entered = gpu_.enter();
+    Borrowed tables(gpu_);
+    Result<std::vector<cuda::Event>> events = gpu_.take_events(launches.size() + 1);
+    if (!events) return events.diagnostics();
+    Times times(gpu_, std::move(*events));
+    {
+      const std::lock_guard lock(gpu_.submitting);
+      std::vector<Prepared> ready;
+      ready.reserve(launches.size());
+      for (const Launch& launch : launches) {
+        Result<Prepared> prepared = prepare(launch, true, tables);
+        if (!prepared) return prepared.diagnostics();
+        ready.push_back(std::move(*prepared));
+      }
+      if (const Result<bool> marked = times.mark(0); !marked) return marked.diagnostics();
+      for (std::size_t i = 0; i < ready.size(); ++i) {
+        const Result<bool> done = submit(gpu_, ready[i], gpu_.stream(), options);
+        if (!done) return done.diagnostics();
+        if (const Result<bool> marked = times.mark(i + 1); !marked) return marked.diagnostics();
+      }
+    }
+    return times.wait_for(options);
+  }
+
+  Result<std::unique_ptr<Recording>> record(std::span<const Launch> launches) override {
+    if (launches.empty()) return Device::record(launches);
+    const auto entered = gpu_.enter();
+    const std::lock_guard lock(gpu_.submitting);
+    auto recording = std::make_unique<CudaRecording>(gpu_);
+    const Result<bool> done = recording->record(launches);
+    if (!done) return done.diagnostics();
+    if (!*done) return Device::record(launches);
+    return std::unique_ptr<Recording>(std::move(recording));
+  }
+
+ private:
+  CudaGpu& gpu_;
+  DeviceInfo info_;
+};
+
+}  // namespace
+
+Result<Artifact> emit_ptx_artifact(const Linked& linked) {
+  const Result<std::shared_ptr<PtxProgram>> program = ptx_program(linked);
+  if (!program) return program.diagnostics();
+  const Result<const PtxKernel*> kernel = (*program)->general();
+  if (!kernel) return kernel.diagnostics();
+  return Artifact{linked, ptx_module(**kernel)};
+}
+
+Opened open_cuda(std::uint32_t device) {
+  std::string reason;
+  const cuda::Api* api = cuda::load_cuda(reason);
+  if (api == nullptr) return {nullptr, reason};
+  const auto count = static_cast<std::uint32_t>(api->gpus);
+  CudaGpu* gpu = device < count ? find_gpu(*api, device, reason) : nullptr;
+  if (gpu == nullptr) return {nullptr, reason, count};
+  return {std::make_unique<CudaDevice>(*gpu), {}, count};
+}
+
+}  // namespace vyre

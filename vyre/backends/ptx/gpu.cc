@@ -1,0 +1,277 @@
+#include "vyre/backends/ptx/gpu.h"
+
+#include <algorithm>
+
+#include "vyre/backends/cache.h"
+#include "vyre/backends/ptx/code.h"
+#include "vyre/backends/ptx/staging.h"
+#include "vyre/base/text.h"
+
+namespace vyre {
+namespace {
+
+constexpr int kOldestSm = 75;
+// Where it is the code that is wrong, and not the GPU: the driver's errors of images and PTX, and
+// what it cannot find.
+bool is_of_code(cuda::Status status) {
+  return status == 1 || (status >= 200 && status <= 224) || status == 500;
+}
+constexpr std::size_t kMaxModules = 256;
+// Smaller copies are over before another thread has woken.
+constexpr std::size_t kStaged = std::size_t{4} << 20;
+
+}  // namespace
+
+Diagnostic failed_gpu(const cuda::Api& api, std::string_view gpu, cuda::Status status) {
+  if (status == cuda::kOutOfMemory) return diagnose<message::full_device>(gpu);
+  const std::string reason = describe(api, status);
+  if (status == cuda::kLaunchTimeout) return diagnose<message::slow_kernel>(gpu, reason);
+  return diagnose<message::failed_device>(gpu, reason);
+}
+
+CudaCode::~CudaCode() {
+  if (module == nullptr) return;
+  const CudaGpu::Entered entered(api, context);
+  api.ModuleUnload(module);
+}
+
+CudaGpu::Entered::Entered(const cuda::Api& api, cuda::Context context) : api_(api) {
+  api_.CtxPushCurrent(context);
+}
+
+CudaGpu::Entered::~Entered() {
+  cuda::Context context = nullptr;
+  api_.CtxPopCurrent(&context);
+}
+
+CudaGpu::CudaGpu(const cuda::Api& driver, cuda::Gpu number) : api(driver), number_(number) {
+  const auto attribute = [&](int which) {
+    int value = 0;
+    api.DeviceGetAttribute(&value, which, number_);
+    return static_cast<std::uint32_t>(std::max(value, 0));
+  };
+  char text[256] = "an NVIDIA GPU";
+  api.DeviceGetName(text, sizeof text, number_);
+  text[sizeof text - 1] = '\0';
+  sm = static_cast<int>(attribute(cuda::kMajor) * 10 + attribute(cuda::kMinor));
+  name = std::string(text) + ", sm_" + std::to_string(sm);
+  for (int axis = 0; axis < 3; ++axis) {
+    max_block[static_cast<std::size_t>(axis)] = attribute(cuda::kMaxBlockX + axis);
+    max_grid[static_cast<std::size_t>(axis)] = attribute(cuda::kMaxGridX + axis);
+  }
+  max_threads = attribute(cuda::kMaxThreads);
+  max_shared = attribute(cuda::kMaxShared);
+  std::size_t bytes = 0;
+  api.DeviceTotalMem(&bytes, number_);
+  memory_bytes = bytes;
+}
+
+CudaGpu::~CudaGpu() = default;
+
+Result<bool> CudaGpu::start() {
+  if (is_started_.load(std::memory_order_acquire)) return true;
+  const std::lock_guard lock(starting_);
+  if (is_started_) return true;
+  if (context_ == nullptr) {
+    if (const auto status = api.DevicePrimaryCtxRetain(&context_, number_)) return failure(status);
+  }
+  const Entered entered(api, context_);
+  if (stream_ == nullptr) {
+    if (const auto status = api.StreamCreate(&stream_, cuda::kNonBlocking)) return failure(status);
+  }
+  int has_pools = 0;
+  api.DeviceGetAttribute(&has_pools, cuda::kHasPools, number_);
+  if (has_pools != 0 && api.DeviceGetDefaultMemPool(&pool_, number_) == cuda::kSuccess) {
+    // What is given back is kept: to ask the system for it again takes a thousand times as long.
+    std::uint64_t all = ~std::uint64_t{0};
+    if (api.MemPoolSetAttribute(pool_, cuda::kReleaseThreshold, &all) != cuda::kSuccess) {
+      pool_ = nullptr;
+    }
+  }
+  staging_ = std::make_unique<CudaStaging>(api, context_);
+  is_started_.store(true, std::memory_order_release);
+  return true;
+}
+
+// --- Memory -------------------------------------------------------------------------------------
+
+Result<cuda::Pointer> CudaGpu::allocate(std::uint64_t bytes) {
+  cuda::Pointer pointer = 0;
+  if (bytes == 0) return pointer;
+  const auto take = [&] {
+    return pool_ != nullptr ? api.MemAllocAsync(&pointer, bytes, stream_)
+                            : api.MemAlloc(&pointer, bytes);
+  };
+  cuda::Status status = take();
+  if (status == cuda::kOutOfMemory && pool_ != nullptr) {
+    // What is kept may be in pieces that are too small.
+    api.StreamSynchronize(stream_);
+    api.MemPoolTrimTo(pool_, 0);
+    status = take();
+  }
+  if (status == cuda::kOutOfMemory) return diagnose<message::out_of_memory>(bytes, name);
+  if (status != cuda::kSuccess) return failure(status);
+  if (const auto wrong = api.MemsetD8Async(pointer, 0, bytes, stream_)) {
+    free(pointer);
+    return failure(wrong);
+  }
+  return pointer;
+}
+
+void CudaGpu::free(cuda::Pointer pointer) {
+  if (pointer == 0) return;
+  pool_ != nullptr ? api.MemFreeAsync(pointer, stream_) : api.MemFree(pointer);
+}
+
+Result<bool> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return true;
+  if (bytes.size() >= kStaged) {
+    const CudaStaging::Copied copied = staging_->write(to, bytes, stream_);
+    if (copied.status != cuda::kSuccess) return failure(copied.status);
+    if (copied.done) return true;
+  }
+  // The bytes have been taken when this is back.
+  const auto status = api.MemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_);
+  if (status != cuda::kSuccess) return failure(status);
+  return true;
+}
+
+Result<bool> CudaGpu::read(cuda::Pointer from, std::span<std::byte> bytes) {
+  if (bytes.empty()) return true;
+  if (bytes.size() >= kStaged) {
+    const CudaStaging::Copied copied = staging_->read(from, bytes, stream_);
+    if (copied.status != cuda::kSuccess) return failure(copied.status);
+    if (copied.done) return true;
+  }
+  cuda::Status status = api.MemcpyDtoHAsync(bytes.data(), from, bytes.size(), stream_);
+  if (status == cuda::kSuccess) status = api.StreamSynchronize(stream_);
+  if (status != cuda::kSuccess) return failure(status);
+  return true;
+}
+
+// --- Code ---------------------------------------------------------------------------------------
+
+Result<std::string> CudaGpu::assemble(const std::string& text, std::string_view program) {
+  char log[4096] = "";
+  int options[] = {cuda::kErrorLog, cuda::kErrorLogBytes};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  cuda::Linker linker = nullptr;
+  void* image = nullptr;
+  std::size_t size = 0;
+  std::string code;
+  cuda::Status status = api.LinkCreate(std::size(options), options, values, &linker);
+  if (status == cuda::kSuccess) {
+    // With the zero behind it.
+    status = api.LinkAddData(linker, cuda::kPtx, const_cast<char*>(text.c_str()), text.size() + 1,
+                             nullptr, 0, nullptr, nullptr);
+    if (status == cuda::kSuccess) status = api.LinkComplete(linker, &image, &size);
+    if (status == cuda::kSuccess) code.assign(static_cast<const char*>(image), size);
+    api.LinkDestroy(linker);
+  }
+  if (status == cuda::kSuccess) return code;
+  if (!is_of_code(status)) return failure(status);
+  log[sizeof log - 1] = '\0';
+  std::string said = log;
+  said.erase(said.find_last_not_of(" \n") + 1);
+  const std::string reason = describe(api, status);
+  return diagnose<message::no_machine_code>(
+      program, said.empty() ? reason : reason + ": " + shorten(said, 500));
+}
+
+std::string CudaGpu::cache_key(const std::string& text) const {
+  return "ptx " VYRE_VERSION " sm_" + std::to_string(sm) + " " + std::to_string(api.version) +
+         "\n" + text;
+}
+
+Result<std::shared_ptr<const CudaCode>> CudaGpu::load(const PtxKernel& kernel,
+                                                      std::string_view program) {
+  const std::string text = ptx_module(kernel);
+  {
+    const std::lock_guard lock(modules_mutex_);
+    const auto known = modules_.find(text);
+    if (known != modules_.end()) return known->second;
+  }
+  const std::string key = cache_key(text);
+  auto code = std::make_shared<CudaCode>(api, context_);
+  const std::optional<std::string> kept = read_cache(key);
+  if (!kept || api.ModuleLoadData(&code->module, kept->data()) != cuda::kSuccess) {
+    const Result<std::string> made = assemble(text, program);
+    if (!made) return made.diagnostics();
+    if (const auto status = api.ModuleLoadData(&code->module, made->data())) {
+      code->module = nullptr;
+      if (!is_of_code(status)) return failure(status);
+      return diagnose<message::no_machine_code>(program, describe(api, status));
+    }
+    write_cache(key, *made);
+  }
+  cuda::Status status = api.ModuleGetFunction(&code->function, code->module, kernel.entry.c_str());
+  // Who asks for something makes the driver load it now, and not in a launch or a capture.
+  int registers = 0;
+  if (status == cuda::kSuccess) {
+    status = api.FuncGetAttribute(&registers, cuda::kRegisters, code->function);
+  }
+  if (status == cuda::kSuccess && kernel.dynamic_shared > 0) {
+    status = api.FuncSetAttribute(code->function, cuda::kDynamicShared,
+                                  static_cast<int>(kernel.dynamic_shared));
+  }
+  if (status != cuda::kSuccess) {
+    if (!is_of_code(status)) return failure(status);
+    return diagnose<message::no_machine_code>(program, describe(api, status));
+  }
+  const std::lock_guard lock(modules_mutex_);
+  // To unload a module waits for what runs.
+  if (modules_.size() >= kMaxModules && !is_abandoned) modules_.clear();
+  return modules_.emplace(text, std::move(code)).first->second;
+}
+
+// --- Events -------------------------------------------------------------------------------------
+
+Result<std::vector<cuda::Event>> CudaGpu::take_events(std::size_t count) {
+  std::vector<cuda::Event> taken;
+  taken.reserve(count);
+  {
+    const std::lock_guard lock(events_mutex_);
+    while (taken.size() < count && !events_.empty()) {
+      taken.push_back(events_.back());
+      events_.pop_back();
+    }
+  }
+  while (taken.size() < count) {
+    cuda::Event event = nullptr;
+    if (const auto status = api.EventCreate(&event, 0)) {
+      give_back(std::move(taken));
+      return failure(status);
+    }
+    taken.push_back(event);
+  }
+  return taken;
+}
+
+void CudaGpu::give_back(std::vector<cuda::Event> events) {
+  const std::lock_guard lock(events_mutex_);
+  events_.insert(events_.end(), events.begin(), events.end());
+}
+
+// ------------------------------------------------------------------------------------------------
+
+CudaGpu* find_gpu(const cuda::Api& api, std::uint32_t number, std::string& reason) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::map<std::uint32_t, std::unique_ptr<CudaGpu>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<CudaGpu>& gpu = all[number];
+  if (gpu == nullptr) {
+    cuda::Gpu handle = 0;
+    if (const auto status = api.DeviceGet(&handle, static_cast<int>(number))) {
+      reason = "GPU " + std::to_string(number) + " does not answer: " + describe(api, status);
+      return nullptr;
+    }
+    gpu = std::make_unique<CudaGpu>(api, handle);
+  }
+  if (gpu->sm < kOldestSm) {
+    reason = gpu->name + " is too old: programs run from sm_75 on, which is 2018's GPUs";
+    return nullptr;
+  }
+  return gpu.get();
+}
+
+}  // namespace vyre

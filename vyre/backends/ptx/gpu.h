@@ -1,0 +1,110 @@
+// A GPU of this process: its context, which is the primary one, so that other code of the process
+// can share it, the stream that all work goes to in order, its memory, and the modules on it. There
+// is one for each GPU, from when it is first asked for until the process ends. Safe to use from
+// several threads.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vyre/backends/ptx/cuda.h"
+#include "vyre/backends/ptx/emit.h"
+#include "vyre/base/result.h"
+
+namespace vyre {
+
+class CudaStaging;
+
+// What ended a kernel or a GPU, with what helps.
+Diagnostic failed_gpu(const cuda::Api& api, std::string_view gpu, cuda::Status status);
+
+// A kernel as machine code on a GPU.
+struct CudaCode {
+  CudaCode(const cuda::Api& driver, cuda::Context owner) : api(driver), context(owner) {}
+  ~CudaCode();
+  CudaCode(const CudaCode&) = delete;
+  CudaCode& operator=(const CudaCode&) = delete;
+
+  const cuda::Api& api;
+  cuda::Context context;
+  cuda::Module module = nullptr;
+  cuda::Function function = nullptr;
+};
+
+class CudaGpu {
+ public:
+  CudaGpu(const cuda::Api& driver, cuda::Gpu number);
+  ~CudaGpu();
+
+  // The context is the calling thread's for as long as this lives.
+  class Entered {
+   public:
+    Entered(const cuda::Api& api, cuda::Context context);
+    ~Entered();
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    const cuda::Api& api_;
+  };
+  // Makes the context when it is first needed: that takes as long as a thousand launches.
+  Result<bool> start();
+  Entered enter() const { return {api, context_}; }
+
+  // All that needs a GPU that has been started.
+  cuda::Stream stream() const { return stream_; }
+  Result<cuda::Pointer> allocate(std::uint64_t bytes);  // zeros, before all that comes later
+  void free(cuda::Pointer pointer);
+  Result<bool> write(cuda::Pointer to, std::span<const std::byte> bytes);
+  Result<bool> read(cuda::Pointer from, std::span<std::byte> bytes);
+  // From memory, from the cache folder, or assembled. `name` is the program's.
+  Result<std::shared_ptr<const CudaCode>> load(const PtxKernel& kernel, std::string_view name);
+
+  // What machine code of this text is kept under.
+  std::string cache_key(const std::string& text) const;
+
+  // Events are made once and used again.
+  Result<std::vector<cuda::Event>> take_events(std::size_t count);
+  void give_back(std::vector<cuda::Event> events);
+
+  Diagnostic failure(cuda::Status status) const { return failed_gpu(api, name, status); }
+
+  const cuda::Api& api;
+  std::string name;
+  int sm = 0;  // 90 is sm_90
+  std::array<std::uint32_t, 3> max_block{};
+  std::array<std::uint32_t, 3> max_grid{};
+  std::uint32_t max_threads = 0;
+  std::uint64_t max_shared = 0;
+  std::uint64_t memory_bytes = 0;
+  // Held while work that belongs together goes to the stream.
+  std::mutex submitting;
+  // Something was left behind on the GPU that may never end.
+  std::atomic<bool> is_abandoned = false;
+
+ private:
+  Result<std::string> assemble(const std::string& text, std::string_view program);
+
+  cuda::Gpu number_;
+  std::mutex starting_;
+  std::atomic<bool> is_started_ = false;
+  cuda::Context context_ = nullptr;
+  cuda::Stream stream_ = nullptr;
+  cuda::Pool pool_ = nullptr;  // null: memory does not come from one
+  std::unique_ptr<CudaStaging> staging_;
+  std::mutex events_mutex_;
+  std::vector<cuda::Event> events_;
+  std::mutex modules_mutex_;
+  std::map<std::string, std::shared_ptr<const CudaCode>> modules_;  // by their text
+};
+
+// One of those that there are. Null where it does not run programs; then `reason` says why.
+CudaGpu* find_gpu(const cuda::Api& api, std::uint32_t number, std::string& reason);
+
+}  // namespace vyre

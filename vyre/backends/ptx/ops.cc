@@ -1,0 +1,750 @@
+#include "vyre/backends/ptx/ops.h"
+
+#include <bit>
+#include <utility>
+
+namespace vyre {
+namespace {
+
+using Kind = PtxOperand::Kind;
+
+constexpr std::size_t kLongName = 40;  // of a register; more would not be read
+
+PtxOperand literal(std::uint64_t value) { return PtxCode::literal(value); }
+const PtxOperand kZero = literal(0);
+const PtxOperand kOne = literal(1);
+
+// How instructions call the numbers of a type: as they are, without their sign, and as bits.
+bool is_wide_number(DataType type) { return type == DataType::U64; }
+std::string_view own(DataType type) {
+  return is_wide_number(type) ? "u64" : type == DataType::I32 ? "s32" : "u32";
+}
+std::string_view plain(DataType type) { return is_wide_number(type) ? "u64" : "u32"; }
+std::string_view bits(DataType type) { return is_wide_number(type) ? "b64" : "b32"; }
+
+constexpr std::pair<Operation, std::string_view> kComparisons[] = {
+    {Operation::Eq, "setp.eq"}, {Operation::Ne, "setp.ne"}, {Operation::Lt, "setp.lt"},
+    {Operation::Gt, "setp.gt"}, {Operation::Le, "setp.le"}, {Operation::Ge, "setp.ge"},
+};
+
+// The instruction for a comparison; empty for another operation.
+std::string_view comparison(Operation op) {
+  for (const auto& [each, name] : kComparisons) {
+    if (each == op) return name;
+  }
+  return {};
+}
+
+bool is_logical(Operation op) {
+  return op == Operation::And || op == Operation::Or || op == Operation::LogicalNot;
+}
+
+// Of two that are 0 or 1, what can be computed with predicates.
+bool is_on_tests(Operation op) {
+  return op == Operation::BitAnd || op == Operation::BitOr || op == Operation::BitXor ||
+         op == Operation::Eq || op == Operation::Ne;
+}
+
+bool is_bit(const PtxValue& value) {
+  return value.is_test ||
+         (value.type == DataType::U32 && value.parts[0].is_literal() && value.parts[0].value <= 1);
+}
+
+}  // namespace
+
+// --- Code ---------------------------------------------------------------------------------------
+
+PtxOperand PtxCode::fresh(Kind kind) {
+  return {kind, counts_[static_cast<std::size_t>(kind) - static_cast<std::size_t>(Kind::Word)]++};
+}
+
+std::string PtxCode::unique(std::string_view name) {
+  std::string text(name.substr(0, kLongName));
+  if (taken_.insert(text).second) return text;
+  std::uint32_t& number = numbered_[text];
+  for (;;) {
+    std::string other = text + "_" + std::to_string(++number + 1);
+    if (taken_.insert(other).second) return other;
+  }
+}
+
+PtxOperand PtxCode::named(Kind kind, std::string_view name, bool is_mutable) {
+  names_.push_back({"$" + unique(name), kind, is_mutable});
+  return {Kind::Named, names_.size() - 1};
+}
+
+void PtxCode::append(const Operand& operand) {
+  switch (operand.kind) {
+    case Kind::Nothing: break;
+    case Kind::Word: text_ += "%r" + std::to_string(operand.value); break;
+    case Kind::Wide: text_ += "%d" + std::to_string(operand.value); break;
+    case Kind::Predicate: text_ += "%p" + std::to_string(operand.value); break;
+    case Kind::Named: text_ += names_[operand.value].text; break;
+    case Kind::Literal:
+      // As programs are printed.
+      if (operand.value < 65536) {
+        text_ += std::to_string(operand.value);
+      } else {
+        char digits[16];
+        std::size_t count = 0;
+        for (std::uint64_t rest = operand.value; rest != 0; rest >>= 4) {
+          digits[count++] = "0123456789abcdef"[rest & 15];
+        }
+        text_ += "0x";
+        while (count > 0) text_ += digits[--count];
+      }
+      break;
+  }
+}
+
+void PtxCode::append(const PtxAddress& address) {
+  text_ += '[';
+  append(address.base);
+  if (address.offset != 0) text_ += "+" + std::to_string(address.offset);
+  text_ += ']';
+}
+
+void PtxCode::append(std::span<const Operand> list) {
+  if (list.size() == 1) return append(list[0]);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    text_ += i == 0 ? "{" : ", ";
+    append(list[i]);
+  }
+  text_ += '}';
+}
+
+PtxOperand PtxCode::begin(Kind kind, std::string_view before) {
+  const Operand result = fresh(kind);
+  text_ += '\t';
+  text_ += before;
+  text_ += ' ';
+  const std::size_t at = text_.size();
+  append(result);
+  last_ = {result, at, text_.size() - at};
+  return result;
+}
+
+PtxOperand PtxCode::make(Kind kind, std::string_view op, std::string_view type,
+                         std::initializer_list<Operand> sources) {
+  const Operand result = begin(kind, std::string(op) + "." + std::string(type));
+  for (const Operand& source : sources) {
+    text_ += ", ";
+    append(source);
+  }
+  text_ += ";\n";
+  return result;
+}
+
+Kind PtxCode::kind_of(const Operand& operand) const {
+  return operand.kind == Kind::Named ? names_[operand.value].kind : operand.kind;
+}
+
+void PtxCode::move(const Operand& to, const Operand& from, const Operand& condition) {
+  if (to == from) return;
+  const Kind kind = kind_of(to);
+  put_if(condition,
+         kind == Kind::Word   ? "mov.b32 "
+         : kind == Kind::Wide ? "mov.b64 "
+                              : "mov.pred ",
+         to, ", ", from);
+}
+
+void PtxCode::move_last(const Operand& to, const Operand& from) {
+  if (last_.result != from || !from.exists()) return move(to, from);
+  text_.replace(last_.at, last_.size, names_[to.value].text);
+  last_ = {};
+}
+
+PtxOperand PtxCode::in_register(const Operand& operand, Kind kind) {
+  if (!operand.is_literal()) return operand;
+  return make(kind, "mov",
+              kind == Kind::Word   ? "b32"
+              : kind == Kind::Wide ? "b64"
+                                   : "pred",
+              {operand});
+}
+
+void PtxCode::put_label(std::string_view what, std::uint32_t label) {
+  last_ = {};
+  text_ += what;
+  text_ += std::to_string(label);
+  text_ += ":\n";
+}
+
+void PtxCode::raw(std::string_view text) { text_ += text; }
+
+std::string PtxCode::declarations() const {
+  std::string out;
+  const auto declare = [&](std::string_view type, std::string_view prefix, std::uint64_t count) {
+    if (count == 0) return;
+    out += "\t.reg ." + std::string(type) + " %" + std::string(prefix) + "<" +
+           std::to_string(count) + ">;\n";
+  };
+  declare("b32", "r", counts_[0]);
+  declare("b64", "d", counts_[1]);
+  declare("pred", "p", counts_[2]);
+  constexpr std::size_t kPerLine = 8;
+  for (const auto& [kind, type] : {std::pair(Kind::Word, "b32"), std::pair(Kind::Wide, "b64"),
+                                   std::pair(Kind::Predicate, "pred")}) {
+    std::size_t count = 0;
+    for (const Name& name : names_) {
+      if (name.kind != kind) continue;
+      out += count % kPerLine == 0 ? (count == 0 ? "\t.reg ." : ";\n\t.reg .") + std::string(type)
+                                   : ",";
+      out += " " + name.text;
+      ++count;
+    }
+    if (count > 0) out += ";\n";
+  }
+  return out;
+}
+
+// --- Values -------------------------------------------------------------------------------------
+
+std::uint32_t ptx_parts(DataType type) {
+  switch (type) {
+    case DataType::U32:
+    case DataType::I32:
+    case DataType::Bool:
+    case DataType::U64: return 1;
+    case DataType::U128:
+    case DataType::Vec2U32: return 2;
+    case DataType::Vec4U32: return 4;
+    case DataType::Unknown:
+    case DataType::Bytes: break;  // no value has it
+  }
+  return 0;
+}
+
+Kind ptx_kind(DataType type) {
+  return type == DataType::U64 || type == DataType::U128 ? Kind::Wide : Kind::Word;
+}
+
+bool ptx_is_test(Operation op) { return !comparison(op).empty() || is_logical(op); }
+
+PtxValue PtxOps::constant(DataType type, const Bits& value) {
+  const auto& words = value.lanes;
+  if (type == DataType::Bool) return {type, true, {literal(words[0])}};
+  if (ptx_kind(type) == Kind::Wide) {
+    return {type,
+            false,
+            {literal(words[0] | std::uint64_t{words[1]} << 32),
+             literal(words[2] | std::uint64_t{words[3]} << 32)}};
+  }
+  return {
+      type, false, {literal(words[0]), literal(words[1]), literal(words[2]), literal(words[3])}};
+}
+
+PtxValue PtxOps::whole(const PtxValue& value) {
+  if (!value.is_test) return value;
+  const Operand& bit = value.parts[0];
+  return {
+      value.type, false, {bit.is_literal() ? bit : code_.word("selp", "b32", {kOne, kZero, bit})}};
+}
+
+PtxOperand PtxOps::truth(const PtxValue& value) {
+  const Operand& part = value.parts[0];
+  if (value.is_test) return code_.in_register(part, Kind::Predicate);
+  if (part.is_literal()) return code_.in_register(literal(part.value != 0), Kind::Predicate);
+  return code_.predicate("setp.ne", "u32", {part, kZero});
+}
+
+PtxOps::Pair PtxOps::halves(Operand wide) {
+  if (wide.is_literal()) return {literal(wide.value & 0xffffffff), literal(wide.value >> 32)};
+  const Pair pair{code_.fresh(Kind::Word), code_.fresh(Kind::Word)};
+  code_.put("mov.b64 {", pair.low, ", ", pair.high, "}, ", wide);
+  return pair;
+}
+
+PtxOperand PtxOps::joined(Operand low, Operand high) {
+  if (low.is_literal() && high.is_literal()) return literal(low.value | high.value << 32);
+  if (high.is(0)) return code_.wide("cvt.u64", "u32", {low});
+  low = code_.in_register(low, Kind::Word);
+  high = code_.in_register(high, Kind::Word);
+  const Operand wide = code_.fresh(Kind::Wide);
+  code_.put("mov.b64 ", wide, ", {", low, ", ", high, "}");
+  return wide;
+}
+
+// The words of a value, lowest first; as many as it has.
+std::array<PtxOperand, 4> PtxOps::words(const PtxValue& value) {
+  std::array<Operand, 4> result = whole(value).parts;
+  if (ptx_kind(value.type) != Kind::Wide) return result;
+  for (std::size_t i = ptx_parts(value.type); i-- > 0;) {
+    const Pair pair = halves(result[i]);
+    result[2 * i] = pair.low;
+    result[2 * i + 1] = pair.high;
+  }
+  return result;
+}
+
+PtxValue PtxOps::lanes(DataType type, std::array<Operand, 4> given) {
+  PtxValue value{type, false, given};
+  if (ptx_kind(type) != Kind::Wide) return value;
+  for (std::size_t i = 0; i < ptx_parts(type); ++i) {
+    value.parts[i] = joined(given[2 * i], given[2 * i + 1]);
+  }
+  return value;
+}
+
+PtxValue PtxOps::cast(DataType target, const PtxValue& value) {
+  if (value.type == target) return value;
+  const bool keeps_test = target == DataType::Bool || target == DataType::U32;
+  if (value.is_test && keeps_test) return {target, true, value.parts};
+  std::array<Operand, 4> from = words(value);
+  const std::size_t count = min_bytes(value.type) / 4;
+  if (target == DataType::Bool) {
+    Operand any = from[0];
+    for (std::size_t i = 1; i < count; ++i) any = code_.word("or", "b32", {any, from[i]});
+    return {target, true, {truth({DataType::U32, false, {any}})}};
+  }
+  // As eval_cast() does it.
+  Operand fill = from[0];
+  if (!is_vector(target)) {
+    fill = kZero;
+    if (value.type == DataType::I32 && min_bytes(target) > 4) {
+      fill = code_.word("shr", "s32", {from[0], literal(31)});
+    }
+  }
+  for (std::size_t i = count; i < from.size(); ++i) from[i] = fill;
+  return lanes(target, from);
+}
+
+PtxValue PtxOps::select(const PtxValue& condition, const PtxValue& yes, const PtxValue& no) {
+  if (condition.parts[0].is_literal()) return condition.parts[0].value != 0 ? yes : no;
+  const Operand chooses = truth(condition);
+  if (is_bit(yes) && is_bit(no) && (yes.is_test || no.is_test)) {
+    const Operand first = code_.predicate("and", "pred", {chooses, truth(yes)});
+    const Operand otherwise = code_.predicate("not", "pred", {chooses});
+    const Operand second = code_.predicate("and", "pred", {otherwise, truth(no)});
+    return {yes.type, true, {code_.predicate("or", "pred", {first, second})}};
+  }
+  const PtxValue a = whole(yes);
+  const PtxValue b = whole(no);
+  PtxValue result{yes.type, false, {}};
+  const Kind kind = ptx_kind(yes.type);
+  for (std::size_t i = 0; i < ptx_parts(yes.type); ++i) {
+    result.parts[i] = code_.make(kind, "selp", kind == Kind::Wide ? "b64" : "b32",
+                                 {a.parts[i], b.parts[i], chooses});
+  }
+  return result;
+}
+
+// --- Operations ---------------------------------------------------------------------------------
+
+PtxValue PtxOps::apply(Operation op, const PtxValue& a, const PtxValue& b) {
+  const bool unary = kArity[static_cast<std::size_t>(op)] == 1;
+  const DataType type = result_of(op, a.type);
+  const bool on_tests = is_on_tests(op) && is_bit(a) && is_bit(b) && (a.is_test || b.is_test);
+  if (a.type == DataType::Bool || is_logical(op) || on_tests) return of_tests(op, a, b);
+  const PtxValue x = whole(a);
+  const PtxValue y = unary ? PtxValue{} : whole(b);
+  if (a.type == DataType::U128) return of_pair(op, x, y);
+  if (!comparison(op).empty() && !is_vector(a.type)) {
+    return test(compare(op, a.type, x.parts[0], y.parts[0]));
+  }
+  const DataType each = is_vector(a.type) ? DataType::U32 : a.type;
+  PtxValue result{type, false, {}};
+  for (std::size_t i = 0; i < ptx_parts(a.type); ++i) {
+    result.parts[i] = number(op, each, x.parts[i], y.parts[i]);
+  }
+  return result;
+}
+
+PtxValue PtxOps::of_tests(Operation op, const PtxValue& a, const PtxValue& b) {
+  PtxValue result{result_of(op, a.type), true, {}};
+  const Operand x = truth(a);
+  if (op == Operation::LogicalNot) {
+    result.parts[0] = code_.predicate("not", "pred", {x});
+    return result;
+  }
+  const Operand y = truth(b);
+  const bool is_and = op == Operation::And || op == Operation::BitAnd;
+  const bool is_or = op == Operation::Or || op == Operation::BitOr;
+  result.parts[0] = code_.predicate(is_and ? "and" : is_or ? "or" : "xor", "pred", {x, y});
+  if (op == Operation::Eq) {
+    result.parts[0] = code_.predicate("not", "pred", {result.parts[0]});
+  }
+  return result;
+}
+
+PtxOperand PtxOps::compare(Operation op, DataType type, Operand a, Operand b) {
+  return code_.predicate(comparison(op), own(type), {a, b});
+}
+
+// A count is taken modulo the width; instructions would clamp it.
+PtxOperand PtxOps::masked(Operand count, std::uint32_t width) {
+  const Operand mask = literal(width - 1);
+  if (count.is_literal()) return literal(count.value & mask.value);
+  return code_.word("and", "b32", {count, mask});
+}
+
+// On one number of u32, i32 or u64.
+PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
+  const bool wide = is_wide_number(type);
+  const Kind kind = wide ? Kind::Wide : Kind::Word;
+  const std::uint32_t width = wide ? 64 : 32;
+  const auto make = [&](std::string_view name, std::string_view of, auto... sources) {
+    return code_.make(kind, name, of, {sources...});
+  };
+  switch (op) {
+    case Operation::Negate: return make("neg", wide ? "s64" : "s32", a);
+    case Operation::BitNot: return make("not", bits(type), a);
+    case Operation::Popcount: return code_.word("popc", bits(type), {a});
+    case Operation::Clz: return code_.word("clz", bits(type), {a});
+    case Operation::Ctz: return code_.word("clz", bits(type), {make("brev", bits(type), a)});
+    case Operation::ReverseBits: return make("brev", bits(type), a);
+    case Operation::Eq:
+    case Operation::Ne:
+    case Operation::Lt:
+    case Operation::Gt:
+    case Operation::Le:
+    case Operation::Ge: return code_.word("selp", "b32", {kOne, kZero, compare(op, type, a, b)});
+    case Operation::BitOr: return make("or", bits(type), a, b);
+    case Operation::BitXor: return make("xor", bits(type), a, b);
+    case Operation::BitAnd: return make("and", bits(type), a, b);
+    case Operation::Shl: return make("shl", bits(type), a, masked(b, width));
+    case Operation::Shr: return make("shr", own(type), a, masked(b, width));
+    case Operation::Add: return make("add", own(type), a, b);
+    case Operation::Sub: return make("sub", own(type), a, b);
+    case Operation::Mul: return make("mul.lo", own(type), a, b);
+    case Operation::Div:
+    case Operation::Mod: return quotient(op, type, a, b);
+    case Operation::Min: return make("min", own(type), a, b);
+    case Operation::Max: return make("max", own(type), a, b);
+    case Operation::AbsDiff: {
+      const Operand larger = make("max", plain(type), a, b);
+      return make("sub", plain(type), larger, make("min", plain(type), a, b));
+    }
+    case Operation::MulHigh: return make("mul.hi", plain(type), a, b);
+    case Operation::AddSat:
+      if (type == DataType::I32) return saturated(op, a, b);
+      // As much of b as there is room for.
+      return make("add", plain(type), a, make("min", plain(type), make("not", bits(type), a), b));
+    case Operation::SubSat:
+      if (type == DataType::I32) return saturated(op, a, b);
+      return make("sub", plain(type), make("max", plain(type), a, b), b);
+    case Operation::RotateLeft:
+    case Operation::RotateRight:
+      if (wide) return rotated(op, a, b);
+      // This one takes the count modulo 32.
+      return make(op == Operation::RotateLeft ? "shf.l.wrap" : "shf.r.wrap", "b32", a, a, b);
+    case Operation::And:
+    case Operation::Or:
+    case Operation::LogicalNot: break;  // on tests alone
+#define FORM(name, tag, arity, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;  // not a function of operands alone
+  }
+  return {};
+}
+
+// Instructions do not promise anything for a divisor of 0, nor for MIN / -1.
+PtxOperand PtxOps::quotient(Operation op, DataType type, Operand a, Operand b) {
+  const bool is_division = op == Operation::Div;
+  if (b.is(0)) return kZero;
+  const bool not_zero = b.is_literal() || divisor.not_zero;
+  if (type == DataType::I32) {
+    const bool not_minus_one = b.is_literal() ? !b.is(0xffffffff) : divisor.not_minus_one;
+    const Operand plain_one = code_.word(is_division ? "div" : "rem", "s32", {a, b});
+    if (not_zero && not_minus_one) return plain_one;
+    // For both of them the quotient is the product, and the remainder 0.
+    const Operand next = code_.word("add", "s32", {b, kOne});
+    const Operand special = code_.predicate("setp.le", "u32", {next, kOne});
+    const Operand instead = is_division ? code_.word("mul.lo", "s32", {a, b}) : kZero;
+    return code_.word("selp", "b32", {instead, plain_one, special});
+  }
+  const Operand raw = type == DataType::U64
+                          ? wide_quotient(op, a, b)
+                          : code_.word(is_division ? "div" : "rem", "u32", {a, b});
+  if (not_zero) return raw;
+  const Operand by_zero = code_.predicate("setp.eq", own(type), {b, kZero});
+  return code_.make(ptx_kind(type), "selp", bits(type), {kZero, raw, by_zero});
+}
+
+// Numbers of 64 bits are mostly small, and dividing those of 32 bits is several times faster.
+PtxOperand PtxOps::wide_quotient(Operation op, Operand a, Operand b) {
+  const std::string_view name = op == Operation::Div ? "div" : "rem";
+  const std::uint32_t label = code_.label();
+  const Operand either = code_.wide("or", "b64", {a, b});
+  const Operand high = code_.wide("shr", "u64", {either, literal(32)});
+  const Operand is_small = code_.predicate("setp.eq", "u64", {high, kZero});
+  const Operand result = code_.fresh(Kind::Wide);
+  code_.put("@", is_small, " bra small", label);
+  code_.put(name, ".u64 ", result, ", ", a, ", ", b);
+  code_.put("bra divided", label);
+  code_.put_label("small", label);
+  const Operand x = halves(a).low;
+  const Operand y = halves(b).low;
+  const Operand low = code_.word(name, "u32", {x, y});
+  code_.put("cvt.u64.u32 ", result, ", ", low);
+  code_.put_label("divided", label);
+  return result;
+}
+
+// Of i32: the end that the sign of the first points to, where the sign of the result is wrong.
+// There are instructions for it, which ptxas joins wrongly with sums before them.
+PtxOperand PtxOps::saturated(Operation op, Operand a, Operand b) {
+  const bool adds = op == Operation::AddSat;
+  const Operand result = code_.word(adds ? "add" : "sub", "s32", {a, b});
+  const Operand end =
+      code_.word("xor", "b32", {code_.word("shr", "s32", {a, literal(31)}), literal(0x7fffffff)});
+  // The result has another sign than a; so it has than b in a sum, and a has than b otherwise.
+  const Operand from_a = code_.word("xor", "b32", {a, result});
+  const Operand from_b = code_.word("xor", "b32", {adds ? result : a, b});
+  const Operand wrong = code_.word("and", "b32", {from_a, from_b});
+  const Operand is_wrong = code_.predicate("setp.lt", "s32", {wrong, kZero});
+  return code_.word("selp", "b32", {end, result, is_wrong});
+}
+
+PtxOperand PtxOps::rotated(Operation op, Operand a, Operand count) {
+  Pair from = halves(a);
+  if (count.is_literal()) {
+    if (count.value & 32) std::swap(from.low, from.high);
+    count = literal(count.value & 31);
+    if (count.value == 0) return joined(from.low, from.high);
+  } else {
+    const Operand swaps =
+        code_.predicate("setp.ne", "u32", {code_.word("and", "b32", {count, literal(32)}), kZero});
+    from = {code_.word("selp", "b32", {from.high, from.low, swaps}),
+            code_.word("selp", "b32", {from.low, from.high, swaps})};
+  }
+  // What moves out of one half moves into the other: up, or down.
+  const bool left = op == Operation::RotateLeft;
+  if (left) std::swap(from.low, from.high);
+  const std::string_view shift = left ? "shf.l.wrap" : "shf.r.wrap";
+  const Operand low = code_.word(shift, "b32", {from.low, from.high, count});
+  return joined(low, code_.word(shift, "b32", {from.high, from.low, count}));
+}
+
+// --- u128 ---------------------------------------------------------------------------------------
+
+PtxOps::Pair PtxOps::sum(Pair a, Pair b, Operand* carry) {
+  const Operand low = code_.wide("add.cc", "u64", {a.low, b.low});
+  if (carry == nullptr) return {low, code_.wide("addc", "u64", {a.high, b.high})};
+  const Operand high = code_.wide("addc.cc", "u64", {a.high, b.high});
+  *carry = code_.word("addc", "u32", {kZero, kZero});
+  return {low, high};
+}
+
+PtxOps::Pair PtxOps::difference(Pair a, Pair b) {
+  const Operand low = code_.wide("sub.cc", "u64", {a.low, b.low});
+  return {low, code_.wide("subc", "u64", {a.high, b.high})};
+}
+
+PtxOps::Pair PtxOps::chosen(Operand condition, Pair yes, Pair no) {
+  const Operand low = code_.wide("selp", "b64", {yes.low, no.low, condition});
+  return {low, code_.wide("selp", "b64", {yes.high, no.high, condition})};
+}
+
+PtxOperand PtxOps::less(Pair a, Pair b) {
+  const Operand high = code_.predicate("setp.lt", "u64", {a.high, b.high});
+  const Operand same = code_.predicate("setp.eq", "u64", {a.high, b.high});
+  const Operand low = code_.predicate("setp.lt", "u64", {a.low, b.low});
+  const Operand both = code_.predicate("and", "pred", {same, low});
+  return code_.predicate("or", "pred", {high, both});
+}
+
+PtxOperand PtxOps::equal(Pair a, Pair b) {
+  const Operand low = code_.wide("xor", "b64", {a.low, b.low});
+  const Operand high = code_.wide("xor", "b64", {a.high, b.high});
+  const Operand any = code_.wide("or", "b64", {low, high});
+  return code_.predicate("setp.eq", "u64", {any, kZero});
+}
+
+// One half of a number that is moved by less than 64, with what comes into it from the other. No
+// instruction gets a count of 64 or more: ptxas does not always clamp those that it knows.
+PtxOperand PtxOps::moved_half(bool left, Operand own_half, Operand other, Operand count) {
+  const std::string_view there = left ? "shl" : "shr";
+  const std::string_view back = left ? "shr" : "shl";
+  const std::string_view there_type = left ? "b64" : "u64";
+  const std::string_view back_type = left ? "u64" : "b64";
+  if (count.is(0)) return own_half;
+  const Operand kept = code_.wide(there, there_type, {own_half, count});
+  Operand rest;
+  if (count.is_literal()) {
+    rest = code_.wide(back, back_type, {other, literal(64 - count.value)});
+  } else {
+    const Operand less = code_.word("sub", "u32", {literal(63), count});
+    rest = code_.wide(back, back_type, {code_.wide(back, back_type, {other, literal(1)}), less});
+  }
+  return code_.wide("or", "b64", {kept, rest});
+}
+
+PtxOps::Pair PtxOps::shifted(Operation op, Pair a, Operand count) {
+  const bool left = op == Operation::Shl;
+  const Operand near = left ? a.low : a.high;  // what moves into the other half
+  const Operand far = left ? a.high : a.low;
+  const Operand c = masked(count, 64);
+  const Operand remaining =
+      c.is(0) ? near : code_.wide(left ? "shl" : "shr", left ? "b64" : "u64", {near, c});
+  Operand moved;
+  Operand left_over = kZero;
+  if (count.is_literal()) {
+    const bool jumps = (count.value & 64) != 0;
+    moved = jumps ? remaining : moved_half(left, far, near, c);
+    if (!jumps) left_over = remaining;
+  } else {
+    const Operand jumps =
+        code_.predicate("setp.ne", "u32", {code_.word("and", "b32", {count, literal(64)}), kZero});
+    moved = code_.wide("selp", "b64", {remaining, moved_half(left, far, near, c), jumps});
+    left_over = code_.wide("selp", "b64", {kZero, remaining, jumps});
+  }
+  return left ? Pair{left_over, moved} : Pair{moved, left_over};
+}
+
+PtxOps::Pair PtxOps::rotated(Operation op, Pair a, Operand count) {
+  const bool left = op == Operation::RotateLeft;
+  if (count.is_literal()) {
+    if (count.value & 64) std::swap(a.low, a.high);
+  } else {
+    const Operand swaps =
+        code_.predicate("setp.ne", "u32", {code_.word("and", "b32", {count, literal(64)}), kZero});
+    a = chosen(swaps, {a.high, a.low}, a);
+  }
+  const Operand c = masked(count, 64);
+  const Operand low = moved_half(left, a.low, a.high, c);
+  return {low, moved_half(left, a.high, a.low, c)};
+}
+
+// Bit by bit, as on paper: the dividend moves into the remainder from below while the quotient
+// moves into the dividend's place. Where both fit 64 bits there is an instruction.
+PtxOps::Pair PtxOps::divided(Operation op, Pair a, Pair b) {
+  const bool is_division = op == Operation::Div;
+  const std::uint32_t label = code_.label();
+  const auto wide = [&] { return code_.fresh(Kind::Wide); };
+  const Pair n{wide(), wide()};
+  const Pair r{wide(), wide()};
+  const Operand round = code_.fresh(Kind::Word);
+  const Operand high = code_.wide("or", "b64", {a.high, b.high});
+  const Operand is_small = code_.predicate("setp.eq", "u64", {high, kZero});
+  code_.put("@", is_small, " bra small", label);
+  code_.move(n.low, a.low);
+  code_.move(n.high, a.high);
+  code_.move(r.low, kZero);
+  code_.move(r.high, kZero);
+  code_.move(round, literal(128));
+  code_.put_label("digit", label);
+  const auto twice = [&](std::string_view how, Operand part) {
+    code_.put(how, ".u64 ", part, ", ", part, ", ", part);
+  };
+  twice("add.cc", n.low);
+  twice("addc.cc", n.high);
+  twice("addc.cc", r.low);
+  twice("addc.cc", r.high);
+  const Operand carry = code_.word("addc", "u32", {kZero, kZero});
+  const Operand less_low = code_.wide("sub.cc", "u64", {r.low, b.low});
+  const Operand less_high = code_.wide("subc.cc", "u64", {r.high, b.high});
+  const Operand borrow = code_.word("subc", "u32", {kZero, kZero});
+  const Operand carries = code_.predicate("setp.ne", "u32", {carry, kZero});
+  const Operand fits = code_.predicate("setp.eq.or", "u32", {borrow, kZero, carries});
+  code_.put("@", fits, " mov.b64 ", r.low, ", ", less_low);
+  code_.put("@", fits, " mov.b64 ", r.high, ", ", less_high);
+  code_.put("@", fits, " or.b64 ", n.low, ", ", n.low, ", 1");
+  code_.put("sub.u32 ", round, ", ", round, ", 1");
+  const Operand more = code_.predicate("setp.ne", "u32", {round, kZero});
+  code_.put("@", more, " bra digit", label);
+  code_.put("bra divided", label);
+  code_.put_label("small", label);
+  const Pair& result = is_division ? n : r;
+  code_.put(is_division ? "div" : "rem", ".u64 ", result.low, ", ", a.low, ", ", b.low);
+  code_.move(result.high, kZero);
+  code_.put_label("divided", label);
+  const Operand any = code_.wide("or", "b64", {b.low, b.high});
+  const Operand by_zero = code_.predicate("setp.eq", "u64", {any, kZero});
+  return chosen(by_zero, {kZero, kZero}, result);
+}
+
+PtxValue PtxOps::of_pair(Operation op, const PtxValue& a, const PtxValue& b) {
+  const Pair x{a.parts[0], a.parts[1]};
+  const Pair y{b.parts[0], b.parts[1]};
+  const Pair zero{kZero, kZero};
+  const Pair ones{literal(~std::uint64_t{0}), literal(~std::uint64_t{0})};
+  const auto pair = [](Pair value) {
+    return PtxValue{DataType::U128, false, {value.low, value.high}};
+  };
+  const auto word = [](Operand value) { return PtxValue{DataType::U32, false, {value}}; };
+  const auto each = [&](std::string_view name) {
+    const Operand low = code_.wide(name, "b64", {x.low, y.low});
+    return pair({low, code_.wide(name, "b64", {x.high, y.high})});
+  };
+  const auto not_of = [&](Operand bit) { return code_.predicate("not", "pred", {bit}); };
+  // Zero bits of the half that is looked at first, and of the other behind it.
+  const auto zeros = [&](Operand first, Operand second) {
+    const Operand behind =
+        code_.word("add", "u32", {code_.word("clz", "b64", {second}), literal(64)});
+    const Operand before = code_.word("clz", "b64", {first});
+    const Operand is_zero = code_.predicate("setp.eq", "u64", {first, kZero});
+    return word(code_.word("selp", "b32", {behind, before, is_zero}));
+  };
+  const auto reversed = [&](Operand half) { return code_.wide("brev", "b64", {half}); };
+  switch (op) {
+    case Operation::Negate: return pair(difference(zero, x));
+    case Operation::BitNot: {
+      const Operand low = code_.wide("not", "b64", {x.low});
+      return pair({low, code_.wide("not", "b64", {x.high})});
+    }
+    case Operation::Popcount: {
+      const Operand low = code_.word("popc", "b64", {x.low});
+      return word(code_.word("add", "u32", {low, code_.word("popc", "b64", {x.high})}));
+    }
+    case Operation::Clz: return zeros(x.high, x.low);
+    case Operation::Ctz: {
+      const Operand low = reversed(x.low);
+      return zeros(low, reversed(x.high));
+    }
+    case Operation::ReverseBits: {
+      const Operand low = reversed(x.high);
+      return pair({low, reversed(x.low)});
+    }
+    case Operation::Eq: return test(equal(x, y));
+    case Operation::Ne: return test(not_of(equal(x, y)));
+    case Operation::Lt: return test(less(x, y));
+    case Operation::Gt: return test(less(y, x));
+    case Operation::Le: return test(not_of(less(y, x)));
+    case Operation::Ge: return test(not_of(less(x, y)));
+    case Operation::BitOr: return each("or");
+    case Operation::BitXor: return each("xor");
+    case Operation::BitAnd: return each("and");
+    case Operation::Shl:
+    case Operation::Shr: return pair(shifted(op, x, y.low));
+    case Operation::Add: return pair(sum(x, y));
+    case Operation::Sub: return pair(difference(x, y));
+    case Operation::Mul: {
+      const Operand low = code_.wide("mul.lo", "u64", {x.low, y.low});
+      Operand high = code_.wide("mul.hi", "u64", {x.low, y.low});
+      high = code_.wide("mad.lo", "u64", {x.low, y.high, high});
+      return pair({low, code_.wide("mad.lo", "u64", {x.high, y.low, high})});
+    }
+    case Operation::Div:
+    case Operation::Mod: return pair(divided(op, x, y));
+    case Operation::Min: return pair(chosen(less(x, y), x, y));
+    case Operation::Max: return pair(chosen(less(x, y), y, x));
+    case Operation::AbsDiff: {
+      const Operand swaps = less(x, y);
+      const Pair larger = chosen(swaps, y, x);
+      return pair(difference(larger, chosen(swaps, x, y)));
+    }
+    case Operation::AddSat: {
+      Operand carry;
+      const Pair total = sum(x, y, &carry);
+      return pair(chosen(code_.predicate("setp.ne", "u32", {carry, kZero}), ones, total));
+    }
+    case Operation::SubSat: {
+      const Pair rest = difference(x, y);
+      return pair(chosen(less(x, y), zero, rest));
+    }
+    case Operation::RotateLeft:
+    case Operation::RotateRight: return pair(rotated(op, x, y.low));
+    case Operation::MulHigh:
+    case Operation::And:
+    case Operation::Or:
+    case Operation::LogicalNot: break;  // not for u128
+#define FORM(name, tag, arity, meaning) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;  // not a function of operands alone
+  }
+  return {};
+}
+
+}  // namespace vyre
