@@ -1,0 +1,66 @@
+#include "bench/cuda/kernels.h"
+
+namespace bench {
+
+std::unique_ptr<PtxRun> PtxRun::load(const vyre::Program& program, const vyre::PtxKernel& kernel,
+                                     std::string& error) {
+  std::unique_ptr<PtxRun> run(new PtxRun);
+  if (kernel.has_table) {
+    error = "more buffers than a kernel has parameters for";
+    return nullptr;
+  }
+  run->shape_ = kernel.shape;
+  run->shared_ = kernel.dynamic_shared;
+  for (const vyre::BufferDecl& buffer : program.buffers) {
+    if (buffer.access == vyre::BufferAccess::Workgroup) continue;
+    run->strides_.push_back(vyre::stride(buffer.element));
+  }
+  const std::string text = vyre::ptx_header() + kernel.text;
+  cudaError_t status =
+      cudaLibraryLoadData(&run->library_, text.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (status == cudaSuccess) {
+    status = cudaLibraryGetKernel(&run->kernel_, run->library_, kernel.entry.c_str());
+  }
+  if (status == cudaSuccess && run->shared_ > vyre::kPtxMaxStaticShared) {
+    status = cudaFuncSetAttribute(run->kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(run->shared_));
+  }
+  if (status == cudaSuccess) return run;
+  error = cudaGetErrorString(status);
+  return nullptr;
+}
+
+PtxRun::~PtxRun() {
+  if (library_ != nullptr) cudaLibraryUnload(library_);
+}
+
+cudaError_t PtxRun::launch(const std::vector<u32*>& buffers, const std::vector<u64>& bytes,
+                           const vyre::Grid& grid) const {
+  std::vector<u32> lengths(buffers.size());
+  std::vector<const void*> arguments;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    lengths[i] = static_cast<u32>(bytes[i] / strides_[i]);
+    arguments.push_back(&buffers[i]);
+    arguments.push_back(&lengths[i]);
+  }
+  const u32 zero = 0;
+  const u32 along_x = grid[0];
+  const u32 along_y = grid[1];
+  arguments.insert(arguments.end(), {&zero, &zero, &zero, &along_x, &along_y});
+  const dim3 blocks(static_cast<u32>(shape_.blocks_x(grid[0])),
+                    static_cast<u32>(shape_.blocks_y(grid[1])), grid[2]);
+  return cudaLaunchKernel(kernel_, blocks, dim3(shape_.block[0], shape_.block[1], shape_.block[2]),
+                          const_cast<void**>(arguments.data()), shared_, nullptr);
+}
+
+vyre::Result<vyre::PtxKernel> emit(const vyre::Variant& variant, bool is_checked) {
+  vyre::Bounds bounds = variant.bounds;
+  if (!is_checked) {
+    for (vyre::CheckedAccess& access : bounds.accesses) {
+      access.verdict = vyre::CheckedAccess::Verdict::Proved;
+    }
+  }
+  return emit_ptx(variant.program, bounds);
+}
+
+}  // namespace bench
