@@ -624,14 +624,7 @@ struct Named {
 
 std::vector<Named> examples() {
   std::vector<Named> all;
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(source_root() + "/examples")) {
-    if (entry.path().extension() == ".vyre" && entry.path().stem() != "broken") {
-      paths.push_back(entry.path());
-    }
-  }
-  std::ranges::sort(paths);
-  for (const auto& path : paths) {
+  for (const std::filesystem::path path : program_files({"examples"})) {
     const std::string source = read_file(path.string());
     std::string command;
     for (std::string_view line : split(source, '\n')) {

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "tests/support/differential.h"
+#include "tests/support/ptx_fixture.h"
 #include "vyre/backends/cache.h"
 #include "vyre/backends/ptx/code.h"
 #include "vyre/backends/ptx/device.h"
@@ -98,68 +100,33 @@ TEST(CudaDriver, ProgramsAreEmittedWithoutAGpu) {
 
 // --- With one -----------------------------------------------------------------------------------
 
-std::string find_ptxas() {
-  std::string path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
-  path += ":/usr/local/cuda/bin";
-  for (std::size_t begin = 0; begin < path.size();) {
-    const std::size_t end = std::min(path.find(':', begin), path.size());
-    const std::string found = path.substr(begin, end - begin) + "/ptxas";
-    if (access(found.c_str(), X_OK) == 0) return found;
-    begin = end + 1;
-  }
-  return {};
-}
-
 class Cuda : public Differential {
  protected:
   void SetUp() override { open("ptx"); }
 
-  // Makes machine code of the kernels that these cases need, on all cores: the driver, which is
-  // asked where that has not been done, uses one. Nothing but time depends on it.
-  void assemble(std::span<const Case> cases) {
-    const std::string ptxas = find_ptxas();
-    std::string reason;
-    const cuda::Api* api = cuda::load_cuda(reason);
-    if (ptxas.empty() || api == nullptr) return;
-    CudaGpu* gpu = find_gpu(*api, 0, reason);
-    if (gpu == nullptr) return;
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-      for (std::size_t i; (i = next++) < cases.size();) {
-        Registry registry;
-        if (!registry.add(cases[i].module).ok()) continue;
-        const Result<Linked> linked = link(cases[i].program(), registry);
-        if (!linked.ok()) continue;
-        const Result<std::shared_ptr<PtxProgram>> program = ptx_program(*linked);
-        if (!program.ok()) continue;
-        std::vector<std::span<const std::byte>> contents(cases[i].contents.begin(),
-                                                         cases[i].contents.end());
-        DispatchFacts facts = facts_of(cases[i].program(), cases[i].grid, contents);
-        for (std::vector<std::uint32_t>& words : facts.uniforms) words.clear();
-        for (const Result<const PtxKernel*>& kernel :
-             {(*program)->general(), (*program)->choose(facts)}) {
-          if (!kernel.ok()) continue;
-          const std::string text = ptx_module(**kernel);
-          const std::string path = folder_ + "_" + std::to_string(i);
-          std::FILE* file = std::fopen((path + ".ptx").c_str(), "w");
-          if (file == nullptr) continue;
-          std::fwrite(text.data(), 1, text.size(), file);
-          std::fclose(file);
-          const std::string command = ptxas + " -arch=sm_" + std::to_string(gpu->sm) + " -o " +
-                                      path + ".cubin " + path + ".ptx > /dev/null 2>&1";
-          if (std::system(command.c_str()) == 0) {
-            write_cache(gpu->cache_key(text), read_file(path + ".cubin"));
-          }
-          fs::remove(path + ".ptx");
-          fs::remove(path + ".cubin");
-        }
-      }
-    };
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) {
-      threads.emplace_back(work);
+  // Makes machine code of the kernels that a case needs, by the toolkit's assembler: the driver's
+  // takes ten times as long.
+  void assemble(const CudaGpu& gpu, const std::string& ptxas, std::uint64_t number, const Case& c) {
+    Registry registry;
+    if (!registry.add(c.module).ok()) return;
+    const Result<Linked> linked = link(c.program(), registry);
+    if (!linked.ok()) return;
+    const Result<std::shared_ptr<PtxProgram>> program = ptx_program(*linked);
+    if (!program.ok()) return;
+    const std::vector<std::span<const std::byte>> contents(c.contents.begin(), c.contents.end());
+    const Result<const PtxKernel*> kernel =
+        (*program)->choose(facts_of(c.program(), c.grid, contents));
+    if (!kernel.ok()) return;
+    const std::string text = ptx_module(**kernel);
+    const std::string path = folder_ + "_" + std::to_string(number);
+    std::ofstream(path + ".ptx") << text;
+    const std::string command = ptxas + " -arch=sm_" + std::to_string(gpu.sm) + " -o " + path +
+                                ".cubin " + path + ".ptx > /dev/null 2>&1";
+    if (std::system(command.c_str()) == 0) {
+      write_cache(gpu.cache_key(text), read_file(path + ".cubin"));
     }
-    for (std::thread& thread : threads) thread.join();
+    fs::remove(path + ".ptx");
+    fs::remove(path + ".cubin");
   }
 
   Words run_once(const Program& program, const Grid& grid, std::span<const HostBuffer> buffers,
@@ -172,73 +139,63 @@ class Cuda : public Differential {
   }
 };
 
+// Code by the driver and by the toolkit's assembler, which is not the same.
 TEST_F(Cuda, GeneratedProgramsGiveTheSameBytes) {
-  const std::uint64_t count = is_long() ? 20'000 : 1'000;
-  constexpr std::uint64_t kTogether = 500;
-  for (std::uint64_t first = 0; first < count && !HasFailure(); first += kTogether) {
-    std::vector<Case> cases;
-    for (std::uint64_t seed = first; seed < first + kTogether; ++seed) {
-      GeneratorOptions options;
-      options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
-      cases.push_back(generate_case(seed, options));
-    }
-    assemble(cases);
-    check_generated(first, kTogether);
-    clear_cache();
-  }
+  const auto number = [](const char* name, std::uint64_t otherwise) {
+    const char* given = std::getenv(name);
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
+  };
+  const std::uint64_t first = number("VYRE_SEED", 0);
+  const std::uint64_t count = number("VYRE_COUNT", is_long() ? 20'000 : 1'000);
+  const std::string ptxas = find_ptxas();
+  std::string reason;
+  const CudaGpu* gpu = find_gpu(*cuda::load_cuda(reason), 0, reason);
+  ASSERT_NE(gpu, nullptr) << reason;
+  check_generated(first, count, std::max(1u, std::thread::hardware_concurrency()),
+                  [&](std::uint64_t seed, const Case& c) {
+                    if (!ptxas.empty() && seed % 10 != 0) assemble(*gpu, ptxas, seed, c);
+                  });
   EXPECT_GE(compared_, count * 3 / 4);
 }
 
-TEST_F(Cuda, LibraryOpsGiveTheSameBytes) { check_library(1); }
+TEST_F(Cuda, LibraryOpsGiveTheSameBytes) {
+  check_library(1);
+  EXPECT_GE(compared_, 800u);
+}
 
 // Programs that race for what they are given here have no bytes to compare.
 TEST_F(Cuda, ExamplesGiveTheSameBytes) {
-  for (const char* folder : {"/examples", "/bench/programs"}) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(source_root() + folder)) {
-      if (entry.path().extension() != ".vyre" || entry.path().stem() == "broken") continue;
-      const Result<Loaded> loaded = load({entry.path(), read_file(entry.path())});
-      ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
-      Registry registry;
-      ASSERT_TRUE(registry.add(loaded->module).ok());
-      for (const Item& item : loaded->module.items) {
-        const Program* program = std::get_if<Program>(&item);
-        if (program == nullptr) continue;
-        for (std::uint64_t seed = 0; seed < 4; ++seed) {
-          Random random(seed);
-          Case c;
-          for (const Item& other : loaded->module.items) {
-            if (std::holds_alternative<Op>(other)) c.module.items.push_back(other);
-          }
-          c.module.items.emplace_back(*program);
-          c.grid = {1 + random.below(5), 1 + random.below(3), 1};
-          std::vector<std::vector<std::byte>> memory;
-          for (const BufferDecl& buffer : program->buffers) {
-            const std::uint64_t length = buffer.access == BufferAccess::Workgroup ? 0
-                                         : buffer.count != 0                      ? buffer.count
-                                                             : random.below(2000);
-            std::vector<std::byte> bytes(length * stride(buffer.element));
-            for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
-              const auto word =
-                  static_cast<std::uint32_t>(seed % 2 == 0 ? random.below(64) : random.next());
-              std::memcpy(bytes.data() + i, &word, 4);
-            }
-            c.contents.push_back(std::move(bytes));
-          }
-          const Result<Linked> linked = link(*program, registry);
-          ASSERT_TRUE(linked.ok());
-          memory = c.contents;
-          std::vector<Memory> views(memory.begin(), memory.end());
-          RunOptions options;
-          options.max_steps = 5'000'000;
-          const Result<RaceReport> races =
-              find_races(make_script(*linked), c.grid, views, options, {});
-          if (!races.ok() || !races->clean()) continue;
-          EXPECT_EQ(difference(c), "") << entry.path() << " " << program->name << " " << seed;
+  for (const std::string& path : program_files({"examples", "bench/programs"})) {
+    const Result<Loaded> loaded = load({path, read_file(path)});
+    ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
+    for (const Item& item : loaded->module.items) {
+      const Program* program = std::get_if<Program>(&item);
+      if (program == nullptr) continue;
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        Random random(seed);
+        Case c;
+        for (const Item& other : loaded->module.items) {
+          if (std::holds_alternative<Op>(other)) c.module.items.push_back(other);
         }
+        c.module.items.emplace_back(*program);
+        c.grid = {1 + random.below(5), 1 + random.below(3), 1};
+        for (const BufferDecl& buffer : program->buffers) {
+          const std::uint64_t length = buffer.access == BufferAccess::Workgroup ? 0
+                                       : buffer.count != 0                      ? buffer.count
+                                                           : random.below(2000);
+          std::vector<std::byte> bytes(length * stride(buffer.element));
+          for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+            const auto word =
+                static_cast<std::uint32_t>(seed % 2 == 0 ? random.below(64) : random.next());
+            std::memcpy(bytes.data() + i, &word, 4);
+          }
+          c.contents.push_back(std::move(bytes));
+        }
+        if (!is_clean(c)) continue;
+        EXPECT_EQ(difference(c), "") << path << " " << program->name << " " << seed;
       }
     }
   }
-  EXPECT_GE(compared_, 20u);
 }
 
 TEST_F(Cuda, RunsOnSeveralThreadsAtOnce) {
@@ -452,6 +409,68 @@ TEST_F(Cuda, SequencesRunAgainAndAgain) {
   EXPECT_EQ(words_of(read_buffer(*b)), Words(1000, y));
 }
 
+// Code is made for what uniforms hold and how long buffers are, and these change.
+TEST_F(Cuda, WhatIsKnownOfALaunchIsWhatIsTrueThen) {
+  const Result<Pipeline> scale = make_pipeline(*device_, program_of(R"(
+program scale workgroup(64) {
+  uniform    by: u32[]
+  read_write out: u32[]
+  for i in 0..by[1] {
+    out[invocation_id.x + i] = out[invocation_id.x + i] * by[0] + 1
+  }
+})"));
+  const Result<Pipeline> add = make_pipeline(*device_, program_of(kAdd));
+  const Words start(64, 5);
+  const Words three{3, 1};
+  Result<DeviceBuffer> by = make_buffer(*device_, std::as_bytes(std::span(three)));
+  Result<DeviceBuffer> out = make_buffer(*device_, std::as_bytes(std::span(start)));
+  ASSERT_TRUE(scale.ok() && add.ok() && by.ok() && out.ok());
+  const PipelineLaunch scaled{&*scale, 1, {{"by", &*by}, {"out", &*out}}};
+  std::uint32_t now = 5 * 3 + 1;
+  const auto expect = [&](const Result<std::vector<double>>& done) {
+    ASSERT_TRUE(done.ok()) << render(done.diagnostics()[0]);
+    EXPECT_EQ(words_of(read_buffer(*out)), Words(64, now));
+  };
+  expect(run(*device_, {&scaled, 1}));
+  const auto write = [&](std::uint32_t value) {
+    const Words words{value, 1};
+    ASSERT_TRUE(write_buffer(*by, std::as_bytes(std::span(words))).ok());
+  };
+  // The host writes it.
+  write(7);
+  now = now * 7 + 1;
+  expect(run(*device_, {&scaled, 1}));
+  // A launch before it in the same run writes it, and then the host again.
+  const Words more{10, 0};
+  Result<DeviceBuffer> from = make_buffer(*device_, std::as_bytes(std::span(more)));
+  ASSERT_TRUE(from.ok());
+  const PipelineLaunch both[] = {{&*add, 1, {{"from", &*from}, {"to", &*by}}}, scaled};
+  now = now * 17 + 1;
+  expect(run(*device_, both));
+  now = now * 17 + 1;
+  expect(run(*device_, {&scaled, 1}));
+  write(2);
+  now = now * 2 + 1;
+  expect(run(*device_, {&scaled, 1}));
+  // What was recorded finds what is there when it runs.
+  Result<Sequence> sequence = record(*device_, {&scaled, 1});
+  ASSERT_TRUE(sequence.ok());
+  for (const std::uint32_t value : {11u, 4u}) {
+    write(value);
+    now = now * value + 1;
+    ASSERT_TRUE(sequence->run().ok());
+    EXPECT_EQ(words_of(read_buffer(*out)), Words(64, now));
+  }
+  // Another buffer, and another grid.
+  Result<DeviceBuffer> less = make_buffer(*device_, std::as_bytes(std::span(start).first(50)));
+  ASSERT_TRUE(less.ok());
+  for (const std::uint32_t grid : {1u, 3u, 1u}) {
+    const PipelineLaunch other{&*scale, grid, {{"by", &*by}, {"out", &*less}}};
+    ASSERT_TRUE(run(*device_, {&other, 1}).ok());
+  }
+  EXPECT_EQ(words_of(read_buffer(*less)), Words(50, ((5 * 4 + 1) * 4 + 1) * 4 + 1));
+}
+
 TEST_F(Cuda, StopsBeforeALaunch) {
   const Result<Pipeline> add = make_pipeline(*device_, program_of(kAdd));
   Result<DeviceBuffer> a = make_buffer(*device_, 64);
@@ -463,17 +482,39 @@ TEST_F(Cuda, StopsBeforeALaunch) {
   options.stop = &stop;
   const Result<std::vector<double>> stopped = run(*device_, {&launch, 1}, options);
   ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.diagnostics()[0].code, diagnose<message::interrupted>().code);
   EXPECT_TRUE(run(*device_, {&launch, 1}).ok());
 }
 
+// Another process finds it, which is to say: somebody who looks at the disk. What is damaged is
+// made again.
 TEST_F(Cuda, CodeIsKeptOnDisk) {
-  const auto files = [] { return cache_stats().files; };
-  const std::uint64_t before = files();
   const Program program = program_of(
       "program kept workgroup(64) {\n  read_write out: u32[]\n"
       "  out[invocation_id.x] = invocation_id.x * 77\n}\n");
-  ASSERT_TRUE(make_pipeline(*device_, program).ok());
-  EXPECT_EQ(files(), before + 1);
+  const Result<std::shared_ptr<PtxProgram>> made = ptx_program({program, {}});
+  ASSERT_TRUE(made.ok());
+  std::string reason;
+  CudaGpu* gpu = find_gpu(*cuda::load_cuda(reason), 0, reason);
+  ASSERT_TRUE(gpu != nullptr && gpu->start().ok());
+  const auto entered = gpu->enter();
+  const PtxKernel& kernel = **(*made)->general();
+  ASSERT_TRUE(gpu->load(kernel, "kept").ok());
+  const std::optional<std::string> kept = read_cache(gpu->cache_key(ptx_module(kernel)));
+  ASSERT_TRUE(kept);
+  cuda::Module module = nullptr;
+  ASSERT_EQ(gpu->api.ModuleLoadData(&module, kept->data()), cuda::kSuccess);
+  cuda::Function function = nullptr;
+  EXPECT_EQ(gpu->api.ModuleGetFunction(&function, module, "vyre_kept"), cuda::kSuccess);
+  gpu->api.ModuleUnload(module);
+
+  Program other = program;
+  other.name = "damaged";
+  const Result<std::shared_ptr<PtxProgram>> again = ptx_program({other, {}});
+  ASSERT_TRUE(again.ok());
+  const PtxKernel& damaged = **(*again)->general();
+  write_cache(gpu->cache_key(ptx_module(damaged)), "not machine code");
+  EXPECT_TRUE(gpu->load(damaged, "damaged").ok());
 }
 
 // What the host spends, with VYRE_LONG=1; printed, since machines differ.
@@ -493,6 +534,15 @@ TEST_F(Cuda, Latencies) {
     return times[times.size() / 2];
   };
   tell("open again", median_of(100, [] { (void)open_cuda(0); }));
+  {
+    // The context is there; the rest of a start is streams, a pool and threads.
+    std::string reason;
+    const cuda::Api& api = *cuda::load_cuda(reason);
+    const Clock::time_point begin = Clock::now();
+    CudaGpu another(api, 0);
+    ASSERT_TRUE(another.start().ok());
+    tell("start a GPU that has a context", seconds_since(begin));
+  }
   for (const char* file : {"/examples/popcount_xor.vyre", "/examples/sha256.vyre"}) {
     const Result<Loaded> loaded = load({file, read_file(source_root() + file)});
     ASSERT_TRUE(loaded.ok());
@@ -510,15 +560,18 @@ TEST_F(Cuda, Latencies) {
     };
     std::printf("%s\n", file);
     tell("compile to PTX", median_of(9, [&] { (void)emit_ptx_artifact(renamed()); }));
-    tell("compile and assemble",
-         median_of(9, [&] { EXPECT_TRUE(device_->load(*emit_ptx_artifact(renamed())).ok()); }));
-    const Artifact known = *emit_ptx_artifact(renamed());
-    EXPECT_TRUE(device_->load(known).ok());
-    tell("load again, from memory", median_of(99, [&] { (void)device_->load(known); }));
     std::string reason;
     CudaGpu* gpu = find_gpu(*cuda::load_cuda(reason), 0, reason);
     const auto entered = gpu->enter();
-    const std::string key = gpu->cache_key(known.code);
+    const auto loaded_kernel = [&](const Linked& linked) {
+      const PtxKernel& kernel = **(*ptx_program(linked))->general();
+      EXPECT_TRUE(gpu->load(kernel, program.name).ok());
+      return ptx_module(kernel);
+    };
+    tell("compile and assemble", median_of(9, [&] { (void)loaded_kernel(renamed()); }));
+    const Linked known = renamed();
+    const std::string key = gpu->cache_key(loaded_kernel(known));
+    tell("load again, from memory", median_of(99, [&] { (void)loaded_kernel(known); }));
     const std::string entry = "vyre_" + program.name;
     std::vector<cuda::Module> modules;
     tell("load from disk", median_of(99, [&] {

@@ -152,14 +152,7 @@ struct Named {
 
 std::vector<Named> examples() {
   std::vector<Named> all;
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(source_root() + "/examples")) {
-    if (entry.path().extension() == ".vyre" && entry.path().stem() != "broken") {
-      paths.push_back(entry.path());
-    }
-  }
-  std::ranges::sort(paths);
-  for (const auto& path : paths) {
+  for (const std::filesystem::path path : program_files({"examples"})) {
     const Result<Loaded> loaded = load({path.string(), read_file(path.string())});
     EXPECT_TRUE(loaded.ok()) << path;
     if (loaded.ok()) all.push_back({path.filename().string(), loaded->module});

@@ -10,28 +10,16 @@
 
 #include "tests/support/command.h"
 #include "tests/support/ptx_fixture.h"
+#include "vyre/backends/variants.h"
 #include "vyre/conform/generator.h"
 #include "vyre/passes/inline.h"
+#include "vyre/passes/pass.h"
 #include "vyre/passes/specialise.h"
 
 namespace vyre {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string find_ptxas() {
-  std::vector<std::string> folders;
-  if (const char* path = std::getenv("PATH")) {
-    std::istringstream list(path);
-    for (std::string folder; std::getline(list, folder, ':');) folders.push_back(folder);
-  }
-  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::string(home) + "/bin");
-  folders.emplace_back("/usr/local/cuda/bin");
-  for (const std::string& folder : folders) {
-    if (access((folder + "/ptxas").c_str(), X_OK) == 0) return folder + "/ptxas";
-  }
-  return {};
-}
 
 class PtxAssembler : public ::testing::Test {
  protected:
@@ -74,18 +62,15 @@ class PtxAssembler : public ::testing::Test {
 };
 
 TEST_F(PtxAssembler, TakesExamples) {
-  for (const char* folder : {"/examples", "/bench/programs"}) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(source_root() + folder)) {
-      if (entry.path().extension() != ".vyre" || entry.path().stem() == "broken") continue;
-      const Result<Loaded> loaded = load({entry.path(), read_file(entry.path())});
-      ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
-      Registry registry;
-      ASSERT_TRUE(registry.add(loaded->module).ok());
-      for (const Item& item : loaded->module.items) {
-        const Program* program = std::get_if<Program>(&item);
-        if (program == nullptr) continue;
-        add(compile_ptx(*link(*program, registry), next_entry()));
-      }
+  for (const std::string& path : program_files({"examples", "bench/programs"})) {
+    const Result<Loaded> loaded = load({path, read_file(path)});
+    ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
+    Registry registry;
+    ASSERT_TRUE(registry.add(loaded->module).ok());
+    for (const Item& item : loaded->module.items) {
+      const Program* program = std::get_if<Program>(&item);
+      if (program == nullptr) continue;
+      add(compile_ptx(*link(*program, registry), next_entry()));
     }
   }
 }
@@ -99,9 +84,9 @@ TEST_F(PtxAssembler, TakesLibraryOps) {
   }
 }
 
-// Optimised, and as they are written, which has operations on constants.
+// Optimised, as they are written, which has operations on constants, and for one dispatch.
 TEST_F(PtxAssembler, TakesGeneratedPrograms) {
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
     GeneratorOptions options;
     options.statements = 3 + static_cast<std::uint32_t>(seed % 14);
     const Case c = generate_case(seed, options);
@@ -112,6 +97,10 @@ TEST_F(PtxAssembler, TakesGeneratedPrograms) {
     add(compile_ptx(*linked, next_entry()));
     const Variant written = general_variant(*inline_calls(*linked));
     add(emit_ptx(written.program, written.bounds, next_entry()));
+    const std::vector<std::span<const std::byte>> contents(c.contents.begin(), c.contents.end());
+    const Variant special =
+        special_variant(*optimise(*linked), facts_of(c.program(), c.grid, contents), finish_ptx);
+    add(emit_ptx(special.program, special.bounds, next_entry()));
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -60,6 +62,18 @@ std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file) << "cannot read " << path;
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> program_files(std::initializer_list<const char*> folders) {
+  std::vector<std::string> all;
+  for (const char* folder : folders) {
+    for (const auto& entry : std::filesystem::directory_iterator(source_root() + "/" + folder)) {
+      const std::filesystem::path& path = entry.path();
+      if (path.extension() == ".vyre" && path.stem() != "broken") all.push_back(path.string());
+    }
+  }
+  std::ranges::sort(all);
+  return all;
 }
 
 bool updating() {

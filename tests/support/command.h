@@ -39,6 +39,9 @@ std::string source_root();
 
 std::string read_file(const std::string& path);
 
+// The paths of the valid programs in folders of it, in order.
+std::vector<std::string> program_files(std::initializer_list<const char*> folders);
+
 // Whether expectations and generated documents are rewritten instead of compared.
 bool updating();
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <regex>
+#include <sstream>
 #include <string>
 
 #include "vyre/backends/ptx/emit.h"
@@ -24,6 +27,21 @@ inline Result<PtxKernel> ptx_kernel(const std::string& text) {
   const Result<Linked> linked = link(std::get<Program>(loaded->module.items[last]), registry);
   if (!linked.ok()) return linked.diagnostics();
   return compile_ptx(*linked, {}, &loaded->positions[last], &loaded->source);
+}
+
+// The toolkit's assembler, where there is one.
+inline std::string find_ptxas() {
+  std::vector<std::string> folders;
+  if (const char* path = std::getenv("PATH")) {
+    std::istringstream list(path);
+    for (std::string folder; std::getline(list, folder, ':');) folders.push_back(folder);
+  }
+  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::string(home) + "/bin");
+  folders.emplace_back("/usr/local/cuda/bin");
+  for (const std::string& folder : folders) {
+    if (access((folder + "/ptxas").c_str(), X_OK) == 0) return folder + "/ptxas";
+  }
+  return {};
 }
 
 // Its text, or what is wrong.

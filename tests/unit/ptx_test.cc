@@ -45,6 +45,29 @@ TEST(Ptx, OnlyWhatNobodyWritesIsLoadedAsSuch) {
   EXPECT_EQ(count_of(code, "ld.global.u32"), kCopies) << code;
 }
 
+// ptxas makes wrong code of these: what a GPU shows, and what is emitted in their place.
+TEST(Ptx, WhatTheAssemblerGetsWrongIsNotThere) {
+  // Two `max` in a row of which one has a negated operand.
+  const std::string negated = ptx_of(with_body(R"(
+  let x = i32(a[invocation_id.x])
+  out[invocation_id.x] = u32(max(max(i32(table[1]), -x), i32(table[2]))) + (0 - a[7]))"));
+  EXPECT_EQ(count_of(negated, R"(neg\.s32|sub\.[su]32 %r[0-9]+, 0,)"), 0u) << negated;
+  EXPECT_GE(count_of(negated, "not\\.b32"), kCopies) << negated;
+  // `or` of numbers that comparisons chose, which is tested.
+  const std::string chosen = ptx_of(with_body(R"(
+  let x = a[invocation_id.x]
+  let v = vec2u32(x, x) > vec2u32(5, 9)
+  out[invocation_id.x] = u32(bool(v) && bool(x)) ^ v.x ^ select(x < 4, 2, 0))"));
+  EXPECT_EQ(count_of(chosen, R"(selp\.b32 %r[0-9]+, [0-9]+, 0,)"), 0u) << chosen;
+  EXPECT_GE(count_of(chosen, R"(selp\.b32 %r[0-9]+, 0, [12],)"), 3u) << chosen;
+  // Loads from one place under several conditions, that leave something undefined.
+  const std::string loads = ptx_of(with_body(R"(
+  if invocation_id.x < 7 { out[invocation_id.x] = table[3] })"));
+  EXPECT_EQ(count_of(loads, "ld.global"),
+            count_of(loads, R"(mov\.b32 %r[0-9]+, 0;\n\t@%p[0-9]+ ld)"))
+      << loads;
+}
+
 TEST(Ptx, NeighboursShareAnAddress) {
   const std::string code = ptx_of(with_body(R"(
   let i = invocation_id.x * 3

@@ -5,10 +5,12 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <vector>
 
@@ -82,7 +84,10 @@ void write_cache(std::string_view key, std::string_view contents) {
   if (home.empty() || contents.size() > kMaxBytes / 4) return;
   fs::create_directories(home, error);
   const fs::path path = fs::path(home) / hex(key);
-  const fs::path beside = path.string() + "." + std::to_string(getpid());
+  // Of no other thread or process; in two containers processes may have one number.
+  static std::atomic<unsigned> count = std::random_device()();
+  const fs::path beside =
+      path.string() + "." + std::to_string(getpid()) + "." + std::to_string(count++);
   {
     std::ofstream file(beside, std::ios::binary);
     file << hex(contents) << contents;

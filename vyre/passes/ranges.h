@@ -26,6 +26,8 @@ struct DispatchFacts {
   std::array<std::uint64_t, 3> grid{};               // workgroups on each axis
   std::vector<std::uint32_t> lengths;                // per buffer
   std::vector<std::vector<std::uint32_t>> uniforms;  // per buffer: its words, if it is a uniform
+
+  friend bool operator==(const DispatchFacts&, const DispatchFacts&) = default;
 };
 
 class Ranges {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "vyre/backends/ptx/target.h"
 #include "vyre/ir/uniformity.h"
 #include "vyre/ir/walk.h"
 
@@ -212,12 +213,7 @@ PtxCopies find_copies(const Program& program) {
 }
 
 std::vector<PtxBins> find_bins(const Program& program, const Bounds& bounds) {
-  const auto is_own = [](const BufferDecl& buffer) { return is_workgroup(buffer); };
-  const auto is_barrier = [](const Stmt& stmt) { return std::holds_alternative<Barrier>(stmt); };
-  if (std::ranges::any_of(program.buffers, is_own) ||
-      std::ranges::any_of(program.body.stmts, is_barrier)) {
-    return {};
-  }
+  if (!ptx_is_free(program)) return {};
   std::vector<PtxBins> found(program.buffers.size());
   std::vector<bool> other(program.buffers.size());
   for (const CheckedAccess& access : bounds.accesses) {

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <fstream>
+
 namespace vyre::cuda {
 namespace {
 
@@ -52,6 +54,7 @@ Loaded load() {
   if (api.name == nullptr && missing == nullptr) missing = #symbol;
 #include "vyre/backends/ptx/cuda.def"
   if (api.DriverGetVersion != nullptr) api.DriverGetVersion(&api.version);
+  std::ifstream("/sys/module/nvidia/version") >> api.driver;
   if (api.version != 0 && api.version < kOldest) {
     loaded.reason = "the NVIDIA driver is for CUDA " + version_text(api.version) +
                     ", and 11.4 is needed (install driver 470 or newer)";

@@ -24,7 +24,8 @@ using ReadyGraph = struct OpaqueReadyGraph*;
 struct Api {
 #define FUNCTION(name, symbol, parameters) Status(*name) parameters = nullptr;
 #include "vyre/backends/ptx/cuda.def"
-  int version = 0;  // of CUDA: 12040 is 12.4
+  int version = 0;     // of CUDA: 12040 is 12.4
+  std::string driver;  // its own version, where the system tells
   int gpus = 0;
 };
 
@@ -50,7 +51,8 @@ inline constexpr int kMajor = 75;
 inline constexpr int kMinor = 76;
 inline constexpr int kMaxShared = 97;
 inline constexpr int kHasPools = 115;
-// Of a pool and of a function.
+// Of a pointer, a pool and a function.
+inline constexpr int kMemoryType = 2;
 inline constexpr int kReleaseThreshold = 4;
 inline constexpr int kRegisters = 4;
 inline constexpr int kDynamicShared = 8;

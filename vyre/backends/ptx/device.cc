@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -17,6 +18,7 @@ namespace {
 constexpr std::uint64_t kMaxNodes = 4096;
 // Of small memory, in bytes.
 constexpr std::uint64_t kMaxKnown = 4096;
+constexpr std::size_t kMaxChosen = 16;
 
 struct CudaMemory : DeviceMemory {
   explicit CudaMemory(CudaGpu& owner) : gpu(owner) {}
@@ -27,6 +29,7 @@ struct CudaMemory : DeviceMemory {
   }
   CudaGpu& gpu;
   cuda::Pointer pointer = 0;
+  std::uint64_t bytes = 0;
   // What it holds, where it is small and only the host has written to it: launches that read it as
   // a uniform then have code for just that. Under `submitting`, so that it is what the stream sees.
   std::optional<std::vector<std::uint32_t>> words;
@@ -44,41 +47,47 @@ struct Ready {
 
 class CudaKernel : public Kernel {
  public:
-  CudaKernel(CudaGpu& gpu, const Program& program, std::shared_ptr<PtxProgram> made, Ready general)
-      : gpu_(gpu), name_(program.name), program_(std::move(made)), general_(std::move(general)) {
+  CudaKernel(CudaGpu& gpu, const Program& program, std::shared_ptr<PtxProgram> made)
+      : gpu_(gpu), name_(program.name), program_(std::move(made)) {
     for (const BufferDecl& buffer : program.buffers) {
       buffers_.push_back({stride(buffer.element), buffer.access, buffer.count});
     }
   }
 
-  // The code for a launch: one with fewer checks where what is known of it allows that. What
-  // uniforms hold only counts where the launch comes before anything else is written to them.
-  Ready choose(const Launch& launch, bool is_now) const {
-    const std::lock_guard lock(mutex_);
-    bool is_same = launch.grid == last_grid_ && last_.kernel != nullptr;
-    facts_.lengths.resize(buffers_.size());
-    facts_.uniforms.resize(buffers_.size());
+  // What is known of a launch. What uniforms hold only counts where it comes before anything else
+  // is written to them.
+  DispatchFacts facts(const Launch& launch, bool is_now) const {
+    DispatchFacts facts;
+    for (std::size_t axis = 0; axis < 3; ++axis) facts.grid[axis] = launch.grid[axis];
+    facts.uniforms.resize(buffers_.size());
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      const std::uint32_t now = length(i, launch);
-      is_same = is_same && facts_.lengths[i] == now;
-      facts_.lengths[i] = now;
-      if (buffers_[i].access != BufferAccess::Uniform) continue;
-      std::vector<std::uint32_t> words;
-      if (const auto& known = memory_of(launch.buffers[i]).words; is_now && known) {
-        words = *known;
-        words.resize(std::min<std::size_t>(words.size(), launch.buffers[i].bytes / 4));
+      facts.lengths.push_back(length(i, launch));
+      if (!is_now || buffers_[i].access != BufferAccess::Uniform) continue;
+      if (const auto& known = memory_of(launch.buffers[i]).words) {
+        facts.uniforms[i] = *known;
+        facts.uniforms[i].resize(std::min(known->size(), launch.buffers[i].bytes / 4));
       }
-      is_same = is_same && facts_.uniforms[i] == words;
-      facts_.uniforms[i] = std::move(words);
     }
-    if (is_same) return last_;
-    last_grid_ = launch.grid;
-    for (std::size_t axis = 0; axis < 3; ++axis) facts_.grid[axis] = launch.grid[axis];
-    last_ = general_;
-    if (const Result<const PtxKernel*> kernel = program_->choose(facts_)) {
-      if (auto code = gpu_.load(**kernel, name_)) last_ = {*kernel, std::move(*code)};
-    }
-    return last_;
+    return facts;
+  }
+
+  // The code for such a launch: one with fewer checks where that is possible. Nothing where it has
+  // to be made first.
+  std::optional<Ready> find(const DispatchFacts& facts) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(chosen_, facts, &Chosen::facts);
+    if (found == chosen_.end()) return std::nullopt;
+    return found->ready;
+  }
+  Result<bool> make(const DispatchFacts& facts) const {
+    const Result<const PtxKernel*> kernel = program_->choose(facts);
+    if (!kernel) return kernel.diagnostics();
+    Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**kernel, name_);
+    if (!code) return code.diagnostics();
+    const std::lock_guard lock(mutex_);
+    if (chosen_.size() >= kMaxChosen) chosen_.pop_front();
+    chosen_.push_back({facts, {*kernel, std::move(*code)}});
+    return true;
   }
 
   // From here on the host does not know what the launch may write.
@@ -119,12 +128,13 @@ class CudaKernel : public Kernel {
   CudaGpu& gpu_;
   std::string name_;
   std::shared_ptr<PtxProgram> program_;
-  Ready general_;
   std::vector<Buffer> buffers_;
-  mutable std::mutex mutex_;  // of the rest: the last launch
-  mutable Grid last_grid_;
-  mutable DispatchFacts facts_;
-  mutable Ready last_;
+  struct Chosen {
+    DispatchFacts facts;
+    Ready ready;
+  };
+  mutable std::mutex mutex_;
+  mutable std::deque<Chosen> chosen_;  // for the last launches that were not alike
 };
 
 // Memory for the time that the stream needs it.
@@ -160,10 +170,9 @@ struct Prepared {
   Grid grid;
 };
 
-Result<Prepared> prepare(const Launch& launch, bool is_now, Borrowed& borrowed) {
+Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) {
   const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
-  Prepared prepared{kernel.choose(launch, is_now), kernel.table(launch), 0, launch.grid};
-  kernel.forget_written(launch);
+  Prepared prepared{std::move(ready), kernel.table(launch), 0, launch.grid};
   if (prepared.ready.kernel->has_table) {
     const Result<cuda::Pointer> table = borrowed.add(prepared.parameters);
     if (!table) return table.diagnostics();
@@ -176,6 +185,33 @@ Result<Prepared> prepare(const Launch& launch, bool is_now, Borrowed& borrowed) 
   prepared.parameters.resize(prepared.place + 20);
   std::memcpy(&prepared.parameters[prepared.place + 12], launch.grid.axes.data(), 8);
   return prepared;
+}
+
+// Launches that go to the stream one after the other, at once or later. While code is made others
+// may submit, and what they write may change what is known.
+Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_now,
+                                      Borrowed& borrowed, std::unique_lock<std::mutex>& lock) {
+  std::vector<Prepared> all;
+  all.reserve(launches.size());
+  while (all.size() < launches.size()) {
+    const Launch& launch = launches[all.size()];
+    const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
+    const DispatchFacts facts = kernel.facts(launch, is_now);
+    std::optional<Ready> ready = kernel.find(facts);
+    if (!ready) {
+      lock.unlock();
+      const Result<bool> made = kernel.make(facts);
+      lock.lock();
+      if (!made) return made.diagnostics();
+      all.clear();
+      continue;
+    }
+    if (is_now) kernel.forget_written(launch);
+    Result<Prepared> prepared = prepare(launch, std::move(*ready), borrowed);
+    if (!prepared) return prepared.diagnostics();
+    all.push_back(std::move(*prepared));
+  }
+  return all;
 }
 
 // How far apart the launches are that a grid takes, in workgroups.
@@ -300,16 +336,16 @@ class CudaRecording : public Recording {
 
   // False: too many launches for a graph.
   Result<bool> record(std::span<const Launch> launches) {
-    std::uint64_t nodes = 0;
-    for (const Launch& launch : launches) {
-      Result<Prepared> prepared = prepare(launch, false, tables_);
+    {
+      std::unique_lock lock(gpu_.submitting);
+      Result<std::vector<Prepared>> prepared = prepare(launches, false, tables_, lock);
       if (!prepared) return prepared.diagnostics();
-      nodes += count_launches(gpu_, *prepared);
-      if (nodes > kMaxNodes) return false;
-      launches_.push_back(std::move(*prepared));
-      given_.push_back(launch);
+      launches_ = std::move(*prepared);
     }
-    if (nodes == 0) return false;
+    given_.assign(launches.begin(), launches.end());
+    std::uint64_t nodes = 0;
+    for (const Prepared& prepared : launches_) nodes += count_launches(gpu_, prepared);
+    if (nodes == 0 || nodes > kMaxNodes) return false;
     cuda::Stream stream = nullptr;
     if (const auto status = gpu_.api.StreamCreate(&stream, cuda::kNonBlocking)) {
       return gpu_.failure(status);
@@ -394,10 +430,8 @@ class CudaDevice : public Device {
     if (ptx_module(**general) != artifact.code) {
       return diagnose<message::no_machine_code>(program.name, "it was not made for this backend");
     }
-    Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**general, program.name);
-    if (!code) return code.diagnostics();
-    return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(gpu_, program, std::move(*made),
-                                                                Ready{*general, std::move(*code)}));
+    // The one for a launch is loaded when there is one.
+    return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(gpu_, program, std::move(*made)));
   }
 
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
@@ -407,6 +441,7 @@ class CudaDevice : public Device {
     const Result<cuda::Pointer> pointer = gpu_.allocate(bytes);
     if (!pointer) return pointer.diagnostics();
     memory->pointer = *pointer;
+    memory->bytes = bytes;
     if (bytes <= kMaxKnown) memory->words.emplace((bytes + 3) / 4);
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
@@ -414,10 +449,13 @@ class CudaDevice : public Device {
   Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
     const auto entered = gpu_.enter();
     auto& own = static_cast<CudaMemory&>(memory);
-    if (bytes.size() > kMaxKnown) return gpu_.write(own.pointer, bytes);
+    if (own.bytes > kMaxKnown) return gpu_.write(own.pointer, bytes);
     const std::lock_guard lock(gpu_.submitting);
+    Result<bool> done = gpu_.write(own.pointer, bytes);
+    if (!done) own.words.reset();
+    if (done && bytes.size() == own.bytes) own.words.emplace((bytes.size() + 3) / 4);
     if (own.words && !bytes.empty()) std::memcpy(own.words->data(), bytes.data(), bytes.size());
-    return gpu_.write(own.pointer, bytes);
+    return done;
   }
 
   Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
@@ -434,17 +472,12 @@ class CudaDevice : public Device {
     if (!events) return events.diagnostics();
     Times times(gpu_, std::move(*events));
     {
-      const std::lock_guard lock(gpu_.submitting);
-      std::vector<Prepared> ready;
-      ready.reserve(launches.size());
-      for (const Launch& launch : launches) {
-        Result<Prepared> prepared = prepare(launch, true, tables);
-        if (!prepared) return prepared.diagnostics();
-        ready.push_back(std::move(*prepared));
-      }
+      std::unique_lock lock(gpu_.submitting);
+      Result<std::vector<Prepared>> ready = prepare(launches, true, tables, lock);
+      if (!ready) return ready.diagnostics();
       if (const Result<bool> marked = times.mark(0); !marked) return marked.diagnostics();
-      for (std::size_t i = 0; i < ready.size(); ++i) {
-        const Result<bool> done = submit(gpu_, ready[i], gpu_.stream(), options);
+      for (std::size_t i = 0; i < ready->size(); ++i) {
+        const Result<bool> done = submit(gpu_, (*ready)[i], gpu_.stream(), options);
         if (!done) return done.diagnostics();
         if (const Result<bool> marked = times.mark(i + 1); !marked) return marked.diagnostics();
       }
@@ -455,7 +488,6 @@ class CudaDevice : public Device {
   Result<std::unique_ptr<Recording>> record(std::span<const Launch> launches) override {
     if (launches.empty()) return Device::record(launches);
     const auto entered = gpu_.enter();
-    const std::lock_guard lock(gpu_.submitting);
     auto recording = std::make_unique<CudaRecording>(gpu_);
     const Result<bool> done = recording->record(launches);
     if (!done) return done.diagnostics();

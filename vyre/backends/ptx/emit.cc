@@ -23,15 +23,22 @@ namespace {
 using Operand = PtxOperand;
 using Kind = PtxOperand::Kind;
 
-constexpr std::size_t kLongText = 80;   // of an expression in a comment
-constexpr std::uint32_t kChunk = 16;    // bytes that one instruction makes zero
-constexpr std::uint32_t kUnrolled = 4;  // of those instructions for each thread
+constexpr std::size_t kLongText = 80;      // of an expression in a comment
+constexpr std::uint32_t kChunk = 16;       // bytes that one instruction makes zero
+constexpr std::uint32_t kUnrolled = 4;     // of those instructions for each thread
+constexpr std::uint32_t kResident = 1536;  // threads on a multiprocessor, so that 40 registers each
 constexpr std::string_view kLaneNames[] = {"_x", "_y", "_z", "_w"};
 constexpr std::string_view kHalfNames[] = {"_lo", "_hi"};
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
 
 bool is_workgroup(const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }
+
+// What workgroup memory takes: whole chunks.
+std::uint64_t shared_bytes(const BufferDecl& buffer) {
+  const std::uint64_t bytes = std::uint64_t{buffer.count} * stride(buffer.element);
+  return (bytes + kChunk - 1) / kChunk * kChunk;
+}
 
 std::uint32_t log2_stride(const BufferDecl& buffer) {
   return static_cast<std::uint32_t>(std::countr_zero(stride(buffer.element)));
@@ -47,8 +54,8 @@ std::string_view element_of(const BufferDecl& buffer) {
 
 class Emitter {
  public:
-  Emitter(const Program& program, const Bounds& bounds, const PtxShape& shape,
-          const std::vector<PtxBins>& bins, const PtxLines& lines)
+  Emitter(const Program& program, const Bounds& bounds, const PtxCopies& copies,
+          const PtxShape& shape, const std::vector<PtxBins>& bins, const PtxLines& lines)
       : program_(program),
         body_(program.body),
         bounds_(bounds),
@@ -59,7 +66,7 @@ class Emitter {
         places_(find_places(program, bounds)),
         moves_(find_moves(body_, types_)),
         ranges_(program),
-        copies_(find_copies(program)),
+        copies_(copies),
         ops_(code_),
         memory_(program.buffers.size()),
         all_(shape.copies, Copy(body_, places_)),
@@ -140,6 +147,7 @@ class Emitter {
   Operand put_thread();
   void put_bins();
   void put_flush();
+  std::string room() const;
 
   // --- Statements
   void statement(std::uint32_t i);
@@ -197,7 +205,7 @@ class Emitter {
   const PtxPlaces places_;
   const std::vector<BytesMove> moves_;
   Ranges ranges_;
-  const PtxCopies copies_;
+  const PtxCopies& copies_;
   PtxCode code_;
   PtxOps ops_;
 
@@ -446,8 +454,7 @@ std::string Emitter::put_shared(std::string_view entry) {
       const BufferDecl& buffer = program_.buffers[i];
       if (!is_workgroup(buffer) || !memory_[i].is_used || filled[i] != is_filled) continue;
       memory_[i].shared_at = bytes;
-      const std::uint32_t size =
-          (buffer.count * stride(buffer.element) + kChunk - 1) / kChunk * kChunk;
+      const auto size = static_cast<std::uint32_t>(shared_bytes(buffer));
       memory_[i].shared_step = size;
       const auto id = static_cast<std::uint32_t>(i);
       bytes += copies_.differs(BufferId{id}) ? size * copies_.count : size;
@@ -623,9 +630,17 @@ PtxKernel Emitter::emit(std::string_view entry) {
       std::to_string(shape_.groups) + " x " + std::to_string(shape_.rows) + " x 1";
   kernel_.text = outside + "// workgroups of a block: " + workgroups + "\n.visible .entry " +
                  kernel_.entry + "(" + list + "\n)\n.reqntid " + std::to_string(block[0]) + ", " +
-                 std::to_string(block[1]) + ", " + std::to_string(block[2]) + "\n{\n" +
+                 std::to_string(block[1]) + ", " + std::to_string(block[2]) + room() + "\n{\n" +
                  code_.declarations() + code_.text() + "}\n";
   return std::move(kernel_);
+}
+
+// Where threads wait for each other others should run, and copies take registers from them.
+std::string Emitter::room() const {
+  const auto& block = shape_.block;
+  const std::uint32_t blocks = kResident / (block[0] * block[1] * block[2]);
+  if (copies_.count == 1 || ptx_is_free(program_) || blocks < 2) return {};
+  return "\n.minnctapersm " + std::to_string(blocks);
 }
 
 // --- Statements ---------------------------------------------------------------------------------
@@ -1162,10 +1177,7 @@ PtxValue Emitter::load_here(ExprId id, const Expr& expr) {
         begin));
     return value_of(buffer.element, to);
   }
-  for (std::uint32_t i = 0; i < parts; ++i) {
-    to.push_back(code_.fresh(kind));
-    if (at.checked) code_.move(to.back(), literal(0));
-  }
+  for (std::uint32_t i = 0; i < parts; ++i) to.push_back(code_.fresh(kind));
   put_load(buffer, condition, begin, to);
   return value_of(buffer.element, to);
 }
@@ -1179,6 +1191,11 @@ std::string_view Emitter::space(const BufferDecl& buffer, bool loads) const {
 
 void Emitter::put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
                        std::span<const Operand> to) {
+  // Also where nobody looks at what was not loaded: ptxas would take it for what is loaded at the
+  // same address under another condition.
+  for (const Operand& part : to) {
+    if (condition.exists()) code_.move(part, literal(0));
+  }
   code_.put_if(condition, space(buffer, true), width_of(to.size()), element_of(buffer), to, ", ",
                from);
 }
@@ -1194,7 +1211,8 @@ void Emitter::put_store(const BufferDecl& buffer, const Operand& condition, cons
 
 Result<PtxKernel> emit_ptx(const Program& program, const Bounds& bounds, std::string_view entry,
                            const PtxLines& lines) {
-  Result<PtxShape> shape = ptx_shape(program);
+  const PtxCopies copies = find_copies(program);
+  Result<PtxShape> shape = ptx_shape(program, copies);
   if (!shape) return shape.diagnostics();
   const std::vector<PtxBins> bins = find_bins(program, bounds);
   if (!bins.empty()) {
@@ -1203,12 +1221,12 @@ Result<PtxKernel> emit_ptx(const Program& program, const Bounds& bounds, std::st
   }
   std::uint64_t shared = 0;
   for (const BufferDecl& buffer : program.buffers) {
-    if (is_workgroup(buffer)) shared += std::uint64_t{buffer.count} * stride(buffer.element);
+    if (is_workgroup(buffer)) shared += shared_bytes(buffer);
   }
   if (shared > kPtxMaxShared) {
     return diagnose<message::large_workgroup_memory>(program.name, shared, "a GPU", kPtxMaxShared);
   }
-  return Emitter(program, bounds, *shape, bins, lines).emit(entry);
+  return Emitter(program, bounds, copies, *shape, bins, lines).emit(entry);
 }
 
 PtxLines ptx_lines(const Program& optimised, const Program& source, const ItemPositions& positions,

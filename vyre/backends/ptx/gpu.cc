@@ -11,10 +11,12 @@ namespace vyre {
 namespace {
 
 constexpr int kOldestSm = 75;
-// Where it is the code that is wrong, and not the GPU: the driver's errors of images and PTX, and
-// what it cannot find.
+// Where it is the code that is wrong, or what makes it is missing, and not the GPU: a wrong
+// argument or image, none for this GPU, PTX that is wrong, too new, not allowed or for which there
+// is no compiler, and no such function.
 bool is_of_code(cuda::Status status) {
-  return status == 1 || (status >= 200 && status <= 224) || status == 500;
+  static constexpr cuda::Status kAll[] = {1, 200, 209, 218, 221, 222, 223, 500};
+  return std::ranges::find(kAll, status) != std::end(kAll);
 }
 constexpr std::size_t kMaxModules = 256;
 // Smaller copies are over before another thread has woken.
@@ -35,13 +37,12 @@ CudaCode::~CudaCode() {
   api.ModuleUnload(module);
 }
 
-CudaGpu::Entered::Entered(const cuda::Api& api, cuda::Context context) : api_(api) {
-  api_.CtxPushCurrent(context);
-}
+CudaGpu::Entered::Entered(const cuda::Api& api, cuda::Context context)
+    : api_(api), is_done_(api.CtxPushCurrent(context) == cuda::kSuccess) {}
 
 CudaGpu::Entered::~Entered() {
   cuda::Context context = nullptr;
-  api_.CtxPopCurrent(&context);
+  if (is_done_) api_.CtxPopCurrent(&context);
 }
 
 CudaGpu::CudaGpu(const cuda::Api& driver, cuda::Gpu number) : api(driver), number_(number) {
@@ -130,8 +131,14 @@ Result<bool> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) 
     if (copied.status != cuda::kSuccess) return failure(copied.status);
     if (copied.done) return true;
   }
-  // The bytes have been taken when this is back.
-  const auto status = api.MemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_);
+  cuda::Status status = api.MemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_);
+  // The bytes have been taken when this is back, but not those that somebody has pinned.
+  int kind = 0;
+  if (status == cuda::kSuccess &&
+      api.PointerGetAttribute(&kind, cuda::kMemoryType,
+                              reinterpret_cast<cuda::Pointer>(bytes.data())) == cuda::kSuccess) {
+    status = api.StreamSynchronize(stream_);
+  }
   if (status != cuda::kSuccess) return failure(status);
   return true;
 }
@@ -179,8 +186,8 @@ Result<std::string> CudaGpu::assemble(const std::string& text, std::string_view 
 }
 
 std::string CudaGpu::cache_key(const std::string& text) const {
-  return "ptx " VYRE_VERSION " sm_" + std::to_string(sm) + " " + std::to_string(api.version) +
-         "\n" + text;
+  return "ptx " VYRE_VERSION " sm_" + std::to_string(sm) + " " + std::to_string(api.version) + " " +
+         api.driver + "\n" + text;
 }
 
 Result<std::shared_ptr<const CudaCode>> CudaGpu::load(const PtxKernel& kernel,

@@ -52,6 +52,7 @@ class CudaGpu {
 
    private:
     const cuda::Api& api_;
+    bool is_done_;
   };
   // Makes the context when it is first needed: that takes as long as a thousand launches.
   Result<bool> start();

@@ -238,8 +238,17 @@ PtxValue PtxOps::constant(DataType type, const Bits& value) {
 PtxValue PtxOps::whole(const PtxValue& value) {
   if (!value.is_test) return value;
   const Operand& bit = value.parts[0];
-  return {
-      value.type, false, {bit.is_literal() ? bit : code_.word("selp", "b32", {kOne, kZero, bit})}};
+  return {value.type, false, {bit.is_literal() ? bit : either(Kind::Word, bit, kOne, kZero)}};
+}
+
+// One of two numbers. Where ptxas sees `or` of two selp that give a number or 0, a test of it and a
+// test beside that, it makes wrong code; for selp that give 0 or a number it does not.
+PtxOperand PtxOps::either(Kind kind, Operand condition, Operand yes, Operand no) {
+  if (yes.is_literal() && no.is(0)) {
+    condition = code_.predicate("not", "pred", {condition});
+    std::swap(yes, no);
+  }
+  return code_.make(kind, "selp", kind == Kind::Wide ? "b64" : "b32", {yes, no, condition});
 }
 
 PtxOperand PtxOps::truth(const PtxValue& value) {
@@ -324,8 +333,7 @@ PtxValue PtxOps::select(const PtxValue& condition, const PtxValue& yes, const Pt
   PtxValue result{yes.type, false, {}};
   const Kind kind = ptx_kind(yes.type);
   for (std::size_t i = 0; i < ptx_parts(yes.type); ++i) {
-    result.parts[i] = code_.make(kind, "selp", kind == Kind::Wide ? "b64" : "b32",
-                                 {a.parts[i], b.parts[i], chooses});
+    result.parts[i] = either(kind, chooses, a.parts[i], b.parts[i]);
   }
   return result;
 }
@@ -379,6 +387,12 @@ PtxOperand PtxOps::masked(Operand count, std::uint32_t width) {
   return code_.word("and", "b32", {count, mask});
 }
 
+// Of 32 bits. Where ptxas sees a number negated in one of two `max` or `min` in a row, it makes one
+// instruction of both and forgets the sign.
+PtxOperand PtxOps::negated(Operand a) {
+  return code_.word("add", "u32", {code_.word("not", "b32", {a}), kOne});
+}
+
 // On one number of u32, i32 or u64.
 PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
   const bool wide = is_wide_number(type);
@@ -388,7 +402,7 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
     return code_.make(kind, name, of, {sources...});
   };
   switch (op) {
-    case Operation::Negate: return make("neg", wide ? "s64" : "s32", a);
+    case Operation::Negate: return wide ? make("neg", "s64", a) : negated(a);
     case Operation::BitNot: return make("not", bits(type), a);
     case Operation::Popcount: return code_.word("popc", bits(type), {a});
     case Operation::Clz: return code_.word("clz", bits(type), {a});
@@ -399,15 +413,16 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
     case Operation::Lt:
     case Operation::Gt:
     case Operation::Le:
-    case Operation::Ge: return code_.word("selp", "b32", {kOne, kZero, compare(op, type, a, b)});
+    case Operation::Ge: return either(Kind::Word, compare(op, type, a, b), kOne, kZero);
     case Operation::BitOr: return make("or", bits(type), a, b);
     case Operation::BitXor: return make("xor", bits(type), a, b);
     case Operation::BitAnd: return make("and", bits(type), a, b);
     case Operation::Shl: return make("shl", bits(type), a, masked(b, width));
     case Operation::Shr: return make("shr", own(type), a, masked(b, width));
     case Operation::Add: return make("add", own(type), a, b);
-    case Operation::Sub: return make("sub", own(type), a, b);
-    case Operation::Mul: return make("mul.lo", own(type), a, b);
+    case Operation::Sub: return !wide && a.is(0) ? negated(b) : make("sub", own(type), a, b);
+    case Operation::Mul:
+      return !wide && b.is(0xffffffff) ? negated(a) : make("mul.lo", own(type), a, b);
     case Operation::Div:
     case Operation::Mod: return quotient(op, type, a, b);
     case Operation::Min: return make("min", own(type), a, b);

@@ -178,6 +178,7 @@ class PtxOps {
     Operand high;
   };
   Operand number(Operation op, DataType type, Operand a, Operand b);
+  Operand negated(Operand a);
   Operand compare(Operation op, DataType type, Operand a, Operand b);
   Operand quotient(Operation op, DataType type, Operand a, Operand b);
   Operand wide_quotient(Operation op, Operand a, Operand b);
@@ -187,6 +188,7 @@ class PtxOps {
   PtxValue of_pair(Operation op, const PtxValue& a, const PtxValue& b);
   Pair sum(Pair a, Pair b, Operand* carry = nullptr);
   Pair difference(Pair a, Pair b);
+  Operand either(Operand::Kind kind, Operand condition, Operand yes, Operand no);
   Pair chosen(Operand condition, Pair yes, Pair no);
   Operand moved_half(bool left, Operand own_half, Operand other, Operand count);
   Pair shifted(Operation op, Pair a, Operand count);

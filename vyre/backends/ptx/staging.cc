@@ -54,6 +54,7 @@ CudaStaging::Copied CudaStaging::read(cuda::Pointer from, std::span<std::byte> b
 
 CudaStaging::Copied CudaStaging::copy(Job& job, cuda::Stream stream) {
   const std::lock_guard one(one_job_);
+  if (most_workers_ == 0) return {};
   job.piece = std::clamp(job.bytes / (2 * most_workers_), kLeastPiece, kSlot);
   job.workers = std::min(most_workers_, (job.bytes + job.piece - 1) / job.piece);
   if (ready_ == nullptr) {
@@ -62,7 +63,10 @@ CudaStaging::Copied CudaStaging::copy(Job& job, cuda::Stream stream) {
   while (workers_.size() < job.workers) {
     auto worker = std::make_unique<Worker>();
     worker->index = workers_.size();
-    if (!prepare(*worker)) break;
+    if (!prepare(*worker)) {
+      most_workers_ = workers_.size();  // there is no room for more
+      break;
+    }
     const std::lock_guard lock(mutex_);
     std::thread([this, which = worker.get()] { serve(*which); }).detach();
     workers_.push_back(std::move(worker));

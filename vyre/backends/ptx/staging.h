@@ -55,7 +55,7 @@ class CudaStaging {
   std::condition_variable begin_;
   std::condition_variable end_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  std::size_t most_workers_ = 0;
+  std::size_t most_workers_ = 0;  // none: nothing can be pinned
   Job* job_ = nullptr;
   std::uint64_t round_ = 0;
   std::size_t busy_ = 0;  // workers

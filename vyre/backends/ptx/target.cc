@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
-#include "vyre/backends/ptx/copies.h"
-
 namespace vyre {
 namespace {
 
 constexpr std::uint32_t kBlock = 256;  // threads that are worth starting
 constexpr std::uint32_t kWarp = 32;
 
-// Workgroups that share a block must not wait for each other, nor have memory of their own.
-bool is_free(const Program& program) {
+}  // namespace
+
+bool ptx_is_free(const Program& program) {
   const auto is_workgroup = [](const BufferDecl& buffer) {
     return buffer.access == BufferAccess::Workgroup;
   };
@@ -20,9 +19,7 @@ bool is_free(const Program& program) {
          std::ranges::none_of(program.body.stmts, is_barrier);
 }
 
-}  // namespace
-
-Result<PtxShape> ptx_shape(const Program& program) {
+Result<PtxShape> ptx_shape(const Program& program, const PtxCopies& copies) {
   const auto& size = program.workgroup_size;
   const std::uint64_t threads = std::uint64_t{size[0]} * size[1];
   // Each factor has 32 bits.
@@ -36,7 +33,7 @@ Result<PtxShape> ptx_shape(const Program& program) {
   }
   PtxShape shape{size};
   const auto count = static_cast<std::uint32_t>(threads * size[2]);
-  if (is_free(program) && count <= kBlock / 2) {
+  if (ptx_is_free(program) && count <= kBlock / 2) {
     // As many as fit, and whole warps where that is possible.
     shape.groups = kBlock / count;
     for (std::uint32_t fewer = shape.groups; fewer > 1; --fewer) {
@@ -46,7 +43,6 @@ Result<PtxShape> ptx_shape(const Program& program) {
     }
     shape.block[0] *= shape.groups;
   }
-  const PtxCopies copies = find_copies(program);
   shape.copies = copies.count;
   (copies.axis == 0 ? shape.groups : shape.rows) *= copies.count;
   return shape;

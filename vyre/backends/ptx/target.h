@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "vyre/backends/ptx/copies.h"
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
 
@@ -46,8 +47,11 @@ constexpr std::uint32_t ptx_reciprocal(std::uint32_t by) {
   return ((1u << kPtxReciprocalShift) + by - 1) / by;
 }
 
+// Whether workgroups can share a block: they do not wait, and have no memory of their own.
+bool ptx_is_free(const Program& program);
+
 // B001 where a workgroup is larger than a block may be.
-Result<PtxShape> ptx_shape(const Program& program);
+Result<PtxShape> ptx_shape(const Program& program, const PtxCopies& copies);
 
 // What stands in front of the kernels of a module. `file`: where their lines are from.
 std::string ptx_header(std::string_view file = {});
