@@ -1,5 +1,6 @@
 #include "vyre/compile.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 
@@ -46,6 +47,21 @@ std::vector<Op> ops_called_by(const Body& body, const Registry& registry) {
 }
 
 }  // namespace
+
+SourceLines source_lines(const Loaded& loaded, std::size_t item) {
+  if (loaded.positions.empty()) return {};
+  const std::string& text = loaded.source.text;
+  SourceLines source{loaded.source.file, {}};
+  std::vector<std::uint32_t> starts{0};
+  for (std::uint32_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n') starts.push_back(i + 1);
+  }
+  for (const ItemPositions::Statement& statement : loaded.positions[item].statements) {
+    const auto line = std::ranges::upper_bound(starts, statement.begin) - starts.begin();
+    source.lines.push_back(static_cast<std::uint32_t>(line));
+  }
+  return source;
+}
 
 Result<Linked> link(const Program& program, const Registry& registry) {
   if (std::vector<Diagnostic> wrong = validate(program, registry); !wrong.empty()) return wrong;

@@ -1,39 +1,66 @@
 #!/usr/bin/env bash
-# The CUDA backend beside CUDA C++ on a machine with an NVIDIA GPU: builds what is needed, compares
-# all outputs, times everything in turns and prints one table. A few minutes.
+# The CUDA backend on a machine with an NVIDIA GPU: its tests, the same under compute-sanitizer, what
+# the host spends, and its speed beside CUDA C++, all of it in a few minutes.
 #
-#   bench/cuda/run.sh [--build] [OPTION…]     options go to bench_cuda: --runs N, --only NAME, --all, --json
+#   bench/cuda/run.sh [OPTION…]            options go to bench_cuda: --runs N, --only NAME, --all, --json
+#   bench/cuda/run.sh --build FOLDER       only builds, into FOLDER
+#   bench/cuda/run.sh --from FOLDER …      runs what was built into FOLDER, perhaps elsewhere
 #
-# It takes g++, cmake, nvcc and xxhash.h (CPATH says where, if it is not installed). With --build it
-# only builds: build/cuda/bench_cuda then runs on any machine with a GPU and its driver, and
-# BENCH_CUDA=PATH runs one that was built elsewhere.
+# To build takes what `./dev test` takes, and nvcc. To run takes the driver, and the checks need
+# compute-sanitizer.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
+PATH=$PATH:/usr/local/cuda/bin
+export VYRE_ROOT=$PWD
 
 skip() {
   printf 'SKIPPED: %s\n' "$1"
   exit 0
 }
 
-program=${BENCH_CUDA-}
-only_build=''
-if [[ ${1-} == --build ]]; then
-  only_build=1
-  shift
-fi
-if [[ -z $program || -n $only_build ]]; then
-  PATH=$PATH:/usr/local/cuda/bin
+build() { # FOLDER
   command -v nvcc >/dev/null || skip 'there is no nvcc'
-  "${CXX:-g++}" -E -x c++ - <<<'#include <xxhash.h>' >/dev/null 2>&1 ||
-    skip 'there is no xxhash.h (libxxhash-dev); CPATH can name its folder'
-  program=build/cuda/bench_cuda
-  {
-    cmake -S bench/cuda -B build/cuda -DCMAKE_BUILD_TYPE=Release
-    cmake --build build/cuda -j "${JOBS:-$(nproc)}"
-  } >&2
-fi
-if [[ -n $only_build ]]; then
-  printf 'The benchmark is %s\n' "$program"
+  ./dev build portable
+  cmake -S bench/cuda -B build/cuda -DCMAKE_BUILD_TYPE=Release
+  cmake --build build/cuda -j "${JOBS:-$(nproc)}"
+  mkdir -p "$1"
+  cp build/portable/tests/vyre_tests build/portable/vyre build/cuda/bench_cuda "$1"
+  strip "$1"/{vyre_tests,vyre,bench_cuda}
+}
+
+tests() { # FILTER [COMMAND…]: what went wrong, and the counts
+  local filter=$1
+  shift
+  "$@" "$folder/vyre_tests" --gtest_filter="$filter" 2>&1 |
+    grep -vE '^\[( RUN|       OK|-+|=+|  SKIPPED)|^(Note|Running|$)|Skipped$|: set VYRE_LONG' || true
+}
+
+folder=build/gpu
+case ${1-} in
+  --build)
+    build "${2:?a folder}"
+    exit
+    ;;
+  --from)
+    folder=${2:?a folder}
+    shift 2
+    ;;
+  *) build "$folder" >&2 ;;
+esac
+own=$("$folder/vyre" backends | grep '^[* ] ptx ')
+[[ $own =~ cuda\ +yes ]] || skip "$own"
+
+printf -- '--- Tests\n'
+tests 'Cuda*'
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck; do
+    printf -- '--- Examples and 100 generated programs under %s\n' "$tool"
+    VYRE_COUNT=100 tests 'Cuda.Examples*:Cuda.Generated*' compute-sanitizer --tool "$tool"
+  done
 else
-  exec "$program" "$@"
+  printf -- '--- There is no compute-sanitizer\n'
 fi
+printf -- '--- What the host spends\n'
+VYRE_LONG=1 tests Cuda.Latencies
+printf -- '--- Speed beside CUDA C++\n'
+"$folder/bench_cuda" "$@"

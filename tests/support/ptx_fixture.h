@@ -24,9 +24,10 @@ inline Result<PtxKernel> ptx_kernel(const std::string& text) {
   for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
     if (std::holds_alternative<Program>(loaded->module.items[i])) last = i;
   }
-  const Result<Linked> linked = link(std::get<Program>(loaded->module.items[last]), registry);
+  Result<Linked> linked = link(std::get<Program>(loaded->module.items[last]), registry);
   if (!linked.ok()) return linked.diagnostics();
-  return compile_ptx(*linked, {}, &loaded->positions[last], &loaded->source);
+  linked->source = source_lines(*loaded, last);
+  return compile_ptx(*linked);
 }
 
 // The toolkit's assembler, where there is one.

@@ -106,7 +106,8 @@ Result<double> run_once(Contestant& contestant, const Request& request, const Ru
 Result<Contestant> prepare(const Choice& choice, const Request& request) {
   Result<std::unique_ptr<Device>> device = open_device(*choice.backend, choice.device);
   if (!device.ok()) return device.diagnostics();
-  Result<Pipeline> pipeline = make_pipeline(**device, request.program(), {&request.registry, {}});
+  Result<Pipeline> pipeline =
+      make_pipeline(**device, request.program(), {&request.registry, {}, &request.source});
   if (!pipeline.ok()) return pipeline.diagnostics();
   Contestant contestant{choice.backend, std::move(*device), std::move(*pipeline), {}, {}, 0, 0};
   for (const Bytes& bytes : request.contents) {

@@ -65,14 +65,13 @@ int run_lower(const Invocation& invocation, const Console& console) {
     if (program == nullptr) continue;
     names += (names.empty() ? "" : ", ") + shorten(program->name);
     if (invocation.has("--program") && program->name != only) continue;
-    const Result<Linked> linked = link(*program, registry);
+    Result<Linked> linked = link(*program, registry);
     if (!linked.ok()) return report(linked.diagnostics(), json, console);
     if (is_ptx) {
-      const bool has_lines = !loaded->positions.empty();
-      const Result<PtxKernel> kernel =
-          compile_ptx(*linked, {}, has_lines ? &loaded->positions[i] : nullptr, &loaded->source);
+      linked->source = source_lines(*loaded, i);
+      const Result<PtxKernel> kernel = compile_ptx(*linked);
       if (!kernel.ok()) return report(kernel.diagnostics(), json, console);
-      if (out.empty()) out = ptx_header(has_lines ? loaded->source.file : "");
+      if (out.empty()) out = ptx_header(linked->source.file);
       out += "\n" + kernel->text;
       continue;
     }

@@ -1,6 +1,7 @@
 #include "tools/vyre/request.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
 
 #include "tools/vyre/interrupt.h"
@@ -179,6 +180,12 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   const Result<std::size_t> item = choose_program(request.loaded, invocation);
   if (!item.ok()) return item.diagnostics();
   request.item = *item;
+  if (invocation.has("--lines")) {
+    request.source = source_lines(request.loaded, request.item);
+    std::error_code unknown;
+    const auto path = std::filesystem::absolute(request.source.file, unknown);
+    if (!unknown) request.source.file = path.string();
+  }
   if (Result<bool> added = request.registry.add(request.loaded.module); !added.ok()) {
     return added.diagnostics();
   }

@@ -14,6 +14,7 @@ struct Request {
   Grid grid;
   std::vector<Bytes> contents;  // per buffer of the program; nothing for workgroup memory
   RunOptions options;
+  SourceLines source;  // of the program, for --lines
 
   const Program& program() const { return std::get<Program>(loaded.module.items[item]); }
   std::vector<HostBuffer> host_buffers() const;

@@ -40,7 +40,7 @@ Result<Ran> run_on(const Choice& choice, const Plan& plan, const Request& reques
     if (!ran.failure.empty()) return ran;
   }
   const std::vector<HostBuffer> buffers = request.host_buffers();
-  const DispatchOptions options{device->get(), &request.registry, request.options};
+  const DispatchOptions options{device->get(), &request.registry, request.options, &request.source};
   for (std::uint64_t i = 0; i < plan.repeat && !plan.trace; ++i) {
     Result<Outputs> outputs = dispatch(request.program(), request.grid, buffers, options);
     if (!outputs.ok()) return outputs.diagnostics();

@@ -72,6 +72,8 @@ constexpr Option kIn = {"--in", "", "NAME=DATA", "the contents of a buffer; for 
 constexpr Option kThreads = {"--threads", "", "N",
                              "at most so many; as many as there are cores when left out"};
 constexpr Option kDevice = {"--device", "", "N", "which of the backend's devices, from 0"};
+constexpr Option kLines = {"--lines", "", "",
+                           "let the code on a GPU carry the lines of the file, for profilers"};
 
 // Of `vyre run` and `vyre race`.
 constexpr Option kRunOptions[] = {
@@ -91,6 +93,7 @@ constexpr Option kRunOptions[] = {
     {"--max-steps", "", "N", "give up after so many statements, as in 1_000_000 or 1e9"},
     {"--trace", "", "X,Y,Z[..X,Y,Z]", "show what one invocation does, or where two of them part"},
     {"--trace-all", "", "", "also the part of a trace beyond 10000 statements"},
+    kLines,
     kJson,
 };
 
@@ -104,6 +107,7 @@ constexpr Option kBenchOptions[] = {
     {"--seconds", "", "S", "stop a backend whose runs have taken so long; 5 when left out"},
     kThreads,
     {"--svg", "", "FILE", "also draw the bars as a picture; - is standard output"},
+    kLines,
     kJson,
 };
 

@@ -189,9 +189,19 @@ inline const Body& body_of(const Item& item) {
 
 // A valid program with the ops that it calls, directly or through others; an op stands behind those
 // that it calls itself.
+// Where a program is written, for tools that show it beside its code: in which file, and by
+// statement on which line.
+struct SourceLines {
+  std::string file;
+  std::vector<std::uint32_t> lines;
+
+  friend bool operator==(const SourceLines&, const SourceLines&) = default;
+};
+
 struct Linked {
   Program program;
   std::vector<Op> ops;
+  SourceLines source{};  // empty: nobody asks
 
   friend bool operator==(const Linked&, const Linked&) = default;
 };

@@ -168,9 +168,10 @@ std::vector<Diagnostic> check_limits(const Program& program, const DeviceInfo& d
 
 Result<Pipeline> make_pipeline(Device& device, const Program& program,
                                const PipelineOptions& options) {
-  const Result<Linked> linked =
+  Result<Linked> linked =
       link(program, options.registry != nullptr ? *options.registry : library());
   if (!linked) return linked.diagnostics();
+  if (options.source != nullptr) linked->source = *options.source;
   std::vector<Diagnostic> wrong = check_limits(program, device.info());
   const Backend* backend = find_backend(device.info().backend);
   if (backend == nullptr || backend->emit == nullptr) {
@@ -315,12 +316,13 @@ Result<Outputs> dispatch(const Program& program, const Grid& grid,
     opened = std::move(*own);
     device = opened.get();
   }
-  Result<Pipeline> pipeline = make_pipeline(*device, program, {options.registry, {}});
+  Result<Pipeline> pipeline =
+      make_pipeline(*device, program, {options.registry, {}, options.source});
   // What the default cannot do the reference can.
   if (!pipeline && options.device == nullptr && pipeline.diagnostics()[0].code == Code::B005) {
     opened = std::move(*open_device(*find_backend("interp")));
     device = opened.get();
-    pipeline = make_pipeline(*device, program, {options.registry, {}});
+    pipeline = make_pipeline(*device, program, {options.registry, {}, options.source});
   }
   if (!pipeline) return pipeline.diagnostics();
 

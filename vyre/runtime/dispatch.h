@@ -62,6 +62,7 @@ struct DispatchOptions {
   Device* device = nullptr;  // none: the default backend's, or one that runs in a chosen order
   const Registry* registry = nullptr;  // with the ops that the program calls; none: the library
   RunOptions run;
+  const SourceLines* source = nullptr;  // for profilers; see source_lines()
 };
 
 Result<Outputs> dispatch(const Program& program, const Grid& grid,
@@ -78,6 +79,7 @@ std::vector<BufferId> outputs_of(const Program& program);
 struct PipelineOptions {
   const Registry* registry = nullptr;    // as above
   std::optional<Convention> convention;  // that the program must fit
+  const SourceLines* source = nullptr;   // for profilers; see source_lines()
 };
 
 // A valid program that fits a device, loaded on it. The device outlives it.

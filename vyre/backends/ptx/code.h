@@ -15,8 +15,8 @@ namespace vyre {
 // Safe to use from several threads; what it gives out stays where it is.
 class PtxProgram {
  public:
-  // Of an optimised program.
-  explicit PtxProgram(const Program& program) : variants_(program, finish_ptx) {}
+  PtxProgram(const Linked& linked, const Program& optimised)
+      : variants_(optimised, finish_ptx), program_(linked.program), source_(linked.source) {}
 
   Result<const PtxKernel*> general() { return kernel_of(variants_.general()); }
   Result<const PtxKernel*> choose(const DispatchFacts& facts) {
@@ -27,6 +27,8 @@ class PtxProgram {
   Result<const PtxKernel*> kernel_of(const Variant& variant);
 
   Variants variants_;
+  const Program program_;
+  const SourceLines source_;
   std::mutex mutex_;
   std::map<const Variant*, Result<PtxKernel>> kernels_;
 };

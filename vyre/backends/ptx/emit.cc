@@ -466,7 +466,8 @@ std::string Emitter::put_shared(std::string_view entry) {
   std::string name = "shared_memory";
   if (bytes > kPtxMaxStaticShared) {
     name = std::string(entry) + "_shared";
-    outside = ".extern .shared .align 16 .b8 " + name + "[];\n";
+    outside = "// bytes of shared memory to ask for at a launch: " + std::to_string(bytes) +
+              "\n.extern .shared .align 16 .b8 " + name + "[];\n";
     kernel_.dynamic_shared = bytes;
   } else {
     code_.raw("\t.shared .align 16 .b8 " + name + "[" + std::to_string(bytes) + "];\n");
@@ -1229,8 +1230,9 @@ Result<PtxKernel> emit_ptx(const Program& program, const Bounds& bounds, std::st
   return Emitter(program, bounds, copies, *shape, bins, lines).emit(entry);
 }
 
-PtxLines ptx_lines(const Program& optimised, const Program& source, const ItemPositions& positions,
-                   const Source& file) {
+PtxLines ptx_lines(const Program& optimised, const Program& source,
+                   const std::vector<std::uint32_t>& source_lines) {
+  if (source_lines.size() != source.body.stmts.size()) return {};
   // What a statement writes: a local, by its name, a buffer, or nothing that could be told.
   const auto written = [](const Program& program, const Stmt& stmt) -> std::string {
     const auto local = [&](LocalId id) { return "$" + program.body[id].name; };
@@ -1245,15 +1247,9 @@ PtxLines ptx_lines(const Program& optimised, const Program& source, const ItemPo
     }
     return std::holds_alternative<Barrier>(stmt) ? "barrier" : "";
   };
-  std::vector<std::uint32_t> starts{0};
-  for (std::uint32_t i = 0; i < file.text.size(); ++i) {
-    if (file.text[i] == '\n') starts.push_back(i + 1);
-  }
   std::unordered_map<std::string, std::vector<std::uint32_t>> places;
   for (std::size_t i = 0; i < source.body.stmts.size(); ++i) {
-    const std::uint32_t at = positions.statements[i].begin;
-    const auto line = std::ranges::upper_bound(starts, at) - starts.begin();
-    places[written(source, source.body.stmts[i])].push_back(static_cast<std::uint32_t>(line));
+    places[written(source, source.body.stmts[i])].push_back(source_lines[i]);
   }
   std::unordered_map<std::string, std::uint32_t> counts;
   for (const Stmt& stmt : optimised.body.stmts) ++counts[written(optimised, stmt)];
@@ -1284,14 +1280,12 @@ Program finish_ptx(const Program& program) {
   return finished ? *finished : program;
 }
 
-Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry,
-                              const ItemPositions* positions, const Source* source) {
+Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry) {
   const Result<Program> program = optimise(linked);
   if (!program) return program.diagnostics();
   const Variant variant = general_variant(*program, finish_ptx);
-  PtxLines lines;
-  if (positions != nullptr) lines = ptx_lines(variant.program, linked.program, *positions, *source);
-  return emit_ptx(variant.program, variant.bounds, entry, lines);
+  return emit_ptx(variant.program, variant.bounds, entry,
+                  ptx_lines(variant.program, linked.program, linked.source.lines));
 }
 
 }  // namespace vyre

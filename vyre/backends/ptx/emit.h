@@ -20,9 +20,7 @@
 
 #include "vyre/backends/ptx/target.h"
 #include "vyre/base/result.h"
-#include "vyre/base/source.h"
 #include "vyre/passes/bounds.h"
-#include "vyre/text/positions.h"
 
 namespace vyre {
 
@@ -31,6 +29,7 @@ inline constexpr std::size_t kPtxMaxDirect = 200;  // buffers; parameters have 4
 struct PtxKernel {
   std::string entry;  // its name
   std::string text;   // to stand behind ptx_header(); others may stand beside it
+  std::string file;   // that its lines are from, if it has any: the header's
   PtxShape shape;
   std::uint32_t dynamic_shared = 0;  // bytes of shared memory that the host asks for at a launch
   bool has_table = false;            // of buffers, instead of parameters for each
@@ -44,18 +43,15 @@ using PtxLines = std::vector<std::uint32_t>;
 Result<PtxKernel> emit_ptx(const Program& program, const Bounds& bounds,
                            std::string_view entry = {}, const PtxLines& lines = {});
 
-// The lines that statements of the optimised program have in the file: of those that write what a
-// single statement of the source writes.
-PtxLines ptx_lines(const Program& optimised, const Program& source, const ItemPositions& positions,
-                   const Source& file);
+// The lines that statements of the optimised program have: of those that write what a single
+// statement of the source writes. Nothing where the source has none.
+PtxLines ptx_lines(const Program& optimised, const Program& source,
+                   const std::vector<std::uint32_t>& source_lines);
 
 // An optimised program as it is emitted, with a few rounds of long loops at a time.
 Program finish_ptx(const Program& program);
 
-// A linked program, right for every dispatch. With the positions of its item in the source, those
-// of its lines that can be told.
-Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry = {},
-                              const ItemPositions* positions = nullptr,
-                              const Source* source = nullptr);
+// A linked program, right for every dispatch, with those of its lines that can be told.
+Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry = {});
 
 }  // namespace vyre

@@ -132,13 +132,12 @@ Result<bool> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) 
     if (copied.done) return true;
   }
   cuda::Status status = api.MemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_);
-  // The bytes have been taken when this is back, but not those that somebody has pinned.
-  int kind = 0;
-  if (status == cuda::kSuccess &&
-      api.PointerGetAttribute(&kind, cuda::kMemoryType,
-                              reinterpret_cast<cuda::Pointer>(bytes.data())) == cuda::kSuccess) {
-    status = api.StreamSynchronize(stream_);
-  }
+  // The bytes have been taken when this is back, but not those of memory that the driver knows.
+  unsigned kind = 0;
+  int which = cuda::kMemoryType;
+  void* to_kind = &kind;
+  api.PointerGetAttributes(1, &which, &to_kind, reinterpret_cast<cuda::Pointer>(bytes.data()));
+  if (status == cuda::kSuccess && kind != 0) status = api.StreamSynchronize(stream_);
   if (status != cuda::kSuccess) return failure(status);
   return true;
 }
@@ -158,10 +157,12 @@ Result<bool> CudaGpu::read(cuda::Pointer from, std::span<std::byte> bytes) {
 
 // --- Code ---------------------------------------------------------------------------------------
 
-Result<std::string> CudaGpu::assemble(const std::string& text, std::string_view program) {
+Result<std::string> CudaGpu::assemble(const std::string& text, bool has_lines,
+                                      std::string_view program) {
   char log[4096] = "";
-  int options[] = {cuda::kErrorLog, cuda::kErrorLogBytes};
-  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  int options[] = {cuda::kErrorLog, cuda::kErrorLogBytes, cuda::kLineInfo};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log),
+                    reinterpret_cast<void*>(std::size_t{has_lines})};
   cuda::Linker linker = nullptr;
   void* image = nullptr;
   std::size_t size = 0;
@@ -202,7 +203,7 @@ Result<std::shared_ptr<const CudaCode>> CudaGpu::load(const PtxKernel& kernel,
   auto code = std::make_shared<CudaCode>(api, context_);
   const std::optional<std::string> kept = read_cache(key);
   if (!kept || api.ModuleLoadData(&code->module, kept->data()) != cuda::kSuccess) {
-    const Result<std::string> made = assemble(text, program);
+    const Result<std::string> made = assemble(text, !kernel.file.empty(), program);
     if (!made) return made.diagnostics();
     if (const auto status = api.ModuleLoadData(&code->module, made->data())) {
       code->module = nullptr;

@@ -90,7 +90,7 @@ class CudaGpu {
   std::atomic<bool> is_abandoned = false;
 
  private:
-  Result<std::string> assemble(const std::string& text, std::string_view program);
+  Result<std::string> assemble(const std::string& text, bool has_lines, std::string_view program);
 
   cuda::Gpu number_;
   std::mutex starting_;
