@@ -30,8 +30,9 @@ constexpr std::uint64_t kRounds = 64;
 // Invocations of a workgroup whose length is free: a multiple of what all kinds of gangs have.
 constexpr std::uint64_t kGang = 64;
 constexpr std::uint64_t kLongest = 4096;
-// What a thread takes at a time: neighbours share what they read.
-constexpr std::uint64_t kPiece = 8'000'000;
+// What a thread takes at a time: enough that taking it and waiting for stores that pass the caches
+// cost nothing, and not too much to be stopped behind it.
+constexpr std::uint64_t kPiece = 512'000'000;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
 constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 
@@ -223,9 +224,7 @@ class CpuDevice : public Device {
     Job job;
     job.count = groups;
     job.threads = work < kSmall ? 1 : threads;
-    // Pieces are small enough to share the work evenly, and large enough to cost nothing to take.
-    job.piece =
-        std::max<std::uint64_t>(1, std::min(groups / (8 * job.threads) + 1, kPiece / places + 1));
+    job.piece = kPiece / places + 1;
     std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
       thread_local Scratch scratch;

@@ -22,13 +22,19 @@ struct Open {
 
   bool step() {
     if (ended.load(std::memory_order_relaxed)) return false;
-    const std::uint64_t begin = next.fetch_add(job.piece, std::memory_order_relaxed);
-    if (begin >= job.count) return false;
+    std::uint64_t begin = next.load(std::memory_order_relaxed);
+    std::uint64_t end = 0;
+    do {
+      if (begin >= job.count) return false;
+      // The last pieces are small: no thread waits long for another.
+      const std::uint64_t share =
+          (job.count - begin) / (std::uint64_t{4} * std::max(1u, job.threads));
+      end = begin + std::clamp(share, std::uint64_t{1}, job.piece);
+    } while (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
     if (job.stopped && job.stopped()) {
       ended = true;
       return false;
     }
-    const std::uint64_t end = std::min(job.count, begin + job.piece);
     job.work(begin, end);
     done.fetch_add(end - begin, std::memory_order_relaxed);
     return true;
@@ -44,10 +50,8 @@ class Pool {
 
   void run(const Job& job) {
     Open open{job};
-    const std::uint64_t pieces =
-        (job.count + job.piece - 1) / std::max<std::uint64_t>(1, job.piece);
     const auto others = static_cast<unsigned>(std::min<std::uint64_t>(
-        {job.threads - 1, worker_count() - 1, pieces == 0 ? 0 : pieces - 1}));
+        {job.threads - 1, worker_count() - 1, std::max<std::uint64_t>(1, job.count) - 1}));
     if (others > 0) {
       const std::lock_guard lock(mutex_);
       open.wanted = others;
