@@ -34,6 +34,9 @@ struct CpuTarget {
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
 
+// Whether lanes are in vectors, and masks in registers of their own.
+inline bool has_masks(const CpuTarget& target) { return target.bits == 512 && !target.is_scalar; }
+
 struct CpuCode {
   std::string object;               // an ELF object with vyre_kernel
   std::uint64_t scratch_bytes = 0;  // that a thread needs

@@ -33,7 +33,7 @@ class CpuEmitter {
         types_(types_of(program.body, program.buffers, {}, {})),
         records_(find_records(program, shapes_)),
         ir_(api, target.width, program.name.c_str()),
-        ops_(ir_),
+        ops_(ir_, has_masks(target)),
         width_(target.width),
         is_limited_(is_limited) {
     const auto& size = program.workgroup_size;
@@ -309,7 +309,6 @@ class CpuEmitter {
   std::set<std::pair<StmtId, ExprId>> assumed_;      // accesses that are in bounds in fast code
   std::vector<Early> earlies_;
   std::vector<ExprId> bound_;          // of locals: the values that they always have
-  std::set<ExprId> halves_;            // products of which the upper half is wanted too
   std::vector<std::int8_t> outcomes_;  // per expression: what a test is there; -1: unknown
 
   // Of the statement.

@@ -77,6 +77,16 @@ Ir::Value Ir::opaque(Value number) {
   return api_.BuildCall2(builder_, function, empty, &number, 1, "");
 }
 
+Ir::Value Ir::hidden(Type type, std::uint64_t value) {
+  Value& made = hidden_[{type, value}];
+  if (made != nullptr) return made;
+  const Block back = here();
+  go_on(entry_);
+  made = opaque(number(type, value));
+  go_on(back);
+  return made;
+}
+
 Ir::Value Ir::load(Type type, Value from, unsigned align) {
   const Value value = api_.BuildLoad2(builder_, type, from, "");
   if (align != 0) api_.SetAlignment(value, align);
@@ -119,6 +129,7 @@ Ir::Value Ir::function(const char* name, std::span<Type> parameters, bool is_exp
   function_ = api_.AddFunction(module_, name, type);
   if (!is_exported) api_.SetLinkage(function_, llvm::kInternal);
   entry_ = block("locals");
+  hidden_.clear();
   go_on(entry_);
   return function_;
 }

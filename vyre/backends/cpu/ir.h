@@ -4,10 +4,12 @@
 
 #include <array>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vyre/backends/cpu/llvm.h"
@@ -99,6 +101,8 @@ class Ir {
   Value freeze(Value a) { return api_.BuildFreeze(builder_, a, ""); }
   // The same number, of which LLVM does not know how it was made.
   Value opaque(Value number);
+  // A constant that LLVM does not know, made once.
+  Value hidden(Type type, std::uint64_t value);
   // An intrinsic that is named after the type of its first operand, or after `types`.
   Value call(std::string_view intrinsic, std::initializer_list<Value> args);
   Value call(std::string_view intrinsic, std::span<Type> types, std::initializer_list<Value> args);
@@ -155,7 +159,8 @@ class Ir {
   llvm::Module module_;
   llvm::Builder builder_;
   Value function_ = nullptr;
-  Block entry_ = nullptr;  // only locals
+  Block entry_ = nullptr;  // only locals, and what is hidden
+  std::map<std::pair<Type, std::uint64_t>, Value> hidden_;
 };
 
 template <class Body>

@@ -202,44 +202,32 @@ Value Ops::halves(std::uint64_t number) {
   return ir_.api().ConstVector(lanes.data(), ir_.width() / 2);
 }
 
-// The lower words of the first one's pairs of lanes, and the upper words of the second one's.
-Value Ops::alternating(Value lower, Value upper) {
-  std::vector<unsigned> from;
-  for (unsigned i = 0; i < ir_.width(); ++i) from.push_back(i % 2 == 0 ? i : ir_.width() + i);
-  const Ir::Type words = ir_.vector(ir_.i32);
-  return ir_.shuffle(ir_.bits(lower, words), ir_.bits(upper, words), from);
-}
-
-// CPUs multiply every second lane of 32 bits.
-const Ops::Pair& Ops::products(Value a, Value b) {
-  if (products_in_ != ir_.here()) products_.clear();
-  products_in_ = ir_.here();
-  Pair& both = products_[{a, b}];
-  if (both.low != nullptr) return both;
+// The upper words of the products of all lanes. CPUs multiply every second one of 32 bits.
+Value Ops::high_words(Value a, Value b) {
   const Ir::Type wide = ir_.vector(ir_.i64, ir_.width() / 2);
+  const Ir::Type words = ir_.vector(ir_.i32);
   const auto even = [&](Value of) { return ir_.both(ir_.bits(of, wide), halves(0xffffffff)); };
   const auto odd = [&](Value of) { return ir_.lshr(ir_.bits(of, wide), halves(32)); };
-  both = {ir_.mul(even(a), even(b)), ir_.mul(odd(a), odd(b))};
-  return both;
-}
-
-Lanes Ops::low_product(Lanes a, Lanes b) {
-  a = whole(a);
-  b = whole(b);
-  unify(a, b);
-  if (!is_vector(a)) return apply(Operation::Mul, a, b);
-  const Pair& both = products(a.parts[0], b.parts[0]);
-  return {DataType::U32, false, {alternating(both.low, ir_.shl(both.high, halves(32)))}};
+  const Value evens = ir_.bits(ir_.mul(even(a), even(b)), words);
+  const Value odds = ir_.bits(ir_.mul(odd(a), odd(b)), words);
+  std::vector<unsigned> upper;
+  std::vector<unsigned> in_turns;
+  for (unsigned i = 0; i < ir_.width(); ++i) {
+    upper.push_back(i | 1);
+    in_turns.push_back(i % 2 == 0 ? i : ir_.width() + i);
+  }
+  const Value moved = ir_.shuffle(evens, evens, upper);
+  if (!has_masks_) return ir_.shuffle(moved, odds, in_turns);
+  // Moves under a mask, which is one instruction. LLVM would make slower ones of a mask it knows.
+  const Value lanes = ir_.hidden(ir_.integer(ir_.width()), 0x5555555555555555);
+  return ir_.select(ir_.bits(lanes, ir_.vector(ir_.boolean)), moved, odds);
 }
 
 Value Ops::high_product(unsigned bits, Value a, Value b) {
   const auto shifted = [&](Value of, unsigned by, unsigned width) {
     return ir_.lshr(of, ir_.like(of, width, by));
   };
-  if (bits == 32 && ir_.is_vector(a)) {
-    const Pair& both = products(a, b);
-    return alternating(ir_.lshr(both.low, halves(32)), both.high);
-  }
+  if (bits == 32 && ir_.is_vector(a)) return high_words(a, b);
   if (bits == 32) {
     return ir_.trunc(shifted(ir_.mul(ir_.zext(a, 64), ir_.zext(b, 64)), 32, 64), 32);
   }

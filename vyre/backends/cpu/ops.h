@@ -2,9 +2,7 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <span>
-#include <utility>
 
 #include "vyre/backends/cpu/ir.h"
 #include "vyre/ir/program.h"
@@ -36,15 +34,13 @@ inline unsigned part_bits(DataType type) {
 
 class Ops {
  public:
-  explicit Ops(Ir& ir) : ir_(ir) {}
+  // `has_masks`: the CPU has registers for them.
+  Ops(Ir& ir, bool has_masks) : ir_(ir), has_masks_(has_masks) {}
 
   // With the meaning of eval(); a unary operation ignores `b`.
   Lanes apply(Operation op, Lanes a, Lanes b);
   Lanes cast(DataType target, Lanes value);
   Lanes select(Lanes condition, Lanes yes, Lanes no);
-
-  // a * b of u32, where mul_high(a, b) is wanted as well.
-  Lanes low_product(Lanes a, Lanes b);
 
   Lanes constant(DataType type, const Bits& bits);
   Lanes zero(DataType type) { return constant(type, {}); }
@@ -68,9 +64,8 @@ class Ops {
   Value test(Operation op, bool is_signed, Value a, Value b);
   Value quotient(unsigned bits, bool is_signed, Value a, Value b);
   Value high_product(unsigned bits, Value a, Value b);
-  const Pair& products(Value a, Value b);
+  Value high_words(Value a, Value b);
   Value halves(std::uint64_t number);
-  Value alternating(Value lower, Value upper);
   Lanes of_pair(Operation op, const Lanes& a, const Lanes& b);
   Pair sum(Pair a, Pair b);
   Pair difference(Pair a, Pair b);
@@ -79,9 +74,7 @@ class Ops {
   Value count_for(Value count, unsigned bits);
 
   Ir& ir_;
-  // The whole products of even and of odd lanes, of the block that is being written.
-  std::map<std::pair<Value, Value>, Pair> products_;
-  Ir::Block products_in_ = nullptr;
+  const bool has_masks_;
 };
 
 }  // namespace vyre

@@ -91,9 +91,6 @@ Lanes CpuEmitter::computed(ExprId id, bool in_first) {
 #include "vyre/ir/ops.def"
       {
         const std::span<const ExprId> args = operands(body_, expr);
-        if (!in_first && halves_.contains(id)) {
-          return ops_.low_product(operand(args[0]), operand(args[1]));
-        }
         return ops_.apply(expr.op, operand(args[0]), operand(args[args.size() - 1]));
       }
   }

@@ -85,15 +85,6 @@ void CpuEmitter::study() {
       if (segments_[place.declared.index] != segments_[i]) place.crosses = true;
     }
   }
-  std::set<std::pair<ExprId, ExprId>> upper;
-  for (const Expr& expr : body_.exprs) {
-    if (expr.op == Operation::MulHigh) upper.insert({expr.args[0], expr.args[1]});
-  }
-  for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
-    const Expr& expr = body_.exprs[i];
-    if (expr.op != Operation::Mul || types_[ExprId{i}] != DataType::U32) continue;
-    if (upper.contains({expr.args[0], expr.args[1]})) halves_.insert(ExprId{i});
-  }
   for (const Place& place : places_) bound_[place.local.index] = place.bound;
   // Gangs with loops of their own have no use for code of their own.
   std::uint64_t weight = 0;
