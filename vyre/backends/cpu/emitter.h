@@ -122,6 +122,8 @@ class CpuEmitter {
   void statements(StmtId begin, StmtId end, Ir::Block behind);
   void drop_those_that_left(StmtId id);
   void statement(StmtId id);
+  bool counts(ExprId id) const;
+  Lanes counted(ExprId id);
   void assign(StmtId id, LocalId local, ExprId value);
   void branch(StmtId id, const If& branch);
   void repeat(StmtId id, const For& loop);

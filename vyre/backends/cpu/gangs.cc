@@ -186,6 +186,10 @@ CpuTarget fitted(const CpuTarget& target, const Program& program) {
     if (!can_regroup(program) && row % (target.width * times) != 0) break;
     result.width = target.width * times;
   }
+  // Without masks for bytes LLVM keeps one for each vector, and does not take wide ones apart.
+  if (has_masks(target) && result.width > target.width) {
+    result.features += result.features.empty() ? "-avx512bw" : ",-avx512bw";
+  }
   return result;
 }
 

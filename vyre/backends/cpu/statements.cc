@@ -168,12 +168,26 @@ void CpuEmitter::give(Place& place, const Lanes& given) {
   }
 }
 
+// Whether a value is one more than another. Under a mask, LLVM would add the mask as a number,
+// which takes an instruction more than an addition that it masks: so it shall not know that it is
+// one.
+bool CpuEmitter::counts(ExprId id) const {
+  const Expr& expr = body_[id];
+  return has_masks(target_) && expr.op == Operation::Add && types_[id] == DataType::U32 &&
+         body_[expr.args[1]].op == Operation::Literal && body_[expr.args[1]].imm == 1;
+}
+
+Lanes CpuEmitter::counted(ExprId id) {
+  const Lanes before = ops_.splat(ops_.whole(value(body_[id].args[0])));
+  return {DataType::U32, false, {ir_.add(before.parts[0], ir_.splat(ir_.hidden(ir_.i32, 1)))}};
+}
+
 void CpuEmitter::assign(StmtId id, LocalId local, ExprId to) {
   Place& place = places_[local.index];
-  Lanes given = ops_.whole(value(to));
-  if (mask_ != nullptr && place.slots[0] != nullptr && place.is_vector && must_blend(place, id)) {
-    given = ops_.select(ops_.bit(mask_), given, read_local(local));
-  }
+  const bool blends =
+      mask_ != nullptr && place.slots[0] != nullptr && place.is_vector && must_blend(place, id);
+  Lanes given = ops_.whole(blends && counts(to) ? counted(to) : value(to));
+  if (blends) given = ops_.select(ops_.bit(mask_), given, read_local(local));
   give(place, given);
 }
 
