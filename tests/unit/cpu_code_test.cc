@@ -197,6 +197,13 @@ TEST_F(CpuCode, UpperHalvesOfProductsAreMovedUnderAMask) {
   EXPECT_EQ(count(code, "mul <(8|16) x i64>"), 0u) << code;
 }
 
+TEST_F(CpuCode, BitwiseOperationsOnThreeValuesAreOne) {
+  const std::string code = fast(code_of_file("sha256"));
+  // What LLVM does not see by itself is the majority in each round.
+  EXPECT_GE(count(code, "pternlog"), 60u) << code;
+  EXPECT_LE(count(code, " or <16 x i32>"), 10u) << code;
+}
+
 TEST_F(CpuCode, ChainsRunInWiderGangs) {
   const std::string code = code_of_file("mandelbrot");
   EXPECT_GE(count(code, "mul <32 x i32>"), 3u);

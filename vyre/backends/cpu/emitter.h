@@ -156,6 +156,8 @@ class CpuEmitter {
   Lanes computed(ExprId id, bool in_first);
   Lanes read_local(LocalId local);
   void give(Place& place, const Lanes& value);
+  bool find_bits(ExprId id, std::vector<ExprId>& leaves, std::size_t& count) const;
+  std::optional<Lanes> of_three(ExprId id);
   Lanes id_of(const Expr& expr);
   Lanes load(ExprId id, const Expr& expr);
   Lanes settled(const Expr& load, Lanes loaded);

@@ -14,6 +14,11 @@ using Kind = Shape::Kind;
 // How many rounds of a loop pass before it looks whether it shall stop.
 constexpr std::uint32_t kRounds = 4096;
 
+bool is_bitwise(Operation op) {
+  return op == Operation::BitAnd || op == Operation::BitOr || op == Operation::BitXor ||
+         op == Operation::BitNot;
+}
+
 }  // namespace
 
 Lanes CpuEmitter::scalar(ExprId id) {
@@ -90,11 +95,61 @@ Lanes CpuEmitter::computed(ExprId id, bool in_first) {
 #define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
 #include "vyre/ir/ops.def"
       {
+        if (!in_first) {
+          if (const std::optional<Lanes> lanes = of_three(id)) return *lanes;
+        }
         const std::span<const ExprId> args = operands(body_, expr);
         return ops_.apply(expr.op, operand(args[0]), operand(args[args.size() - 1]));
       }
   }
   return ops_.zero(types_[id]);
+}
+
+// Adds what a value is made of by bitwise operations, and counts these. Gives whether it is not too
+// much.
+bool CpuEmitter::find_bits(ExprId id, std::vector<ExprId>& leaves, std::size_t& count) const {
+  constexpr std::size_t kMaxCount = 8;
+  const Expr& expr = body_[id];
+  if (!is_bitwise(expr.op) || is_scalar(id)) {
+    if (std::ranges::find(leaves, id) == leaves.end()) leaves.push_back(id);
+    return leaves.size() <= 3;
+  }
+  return ++count <= kMaxCount && std::ranges::all_of(operands(body_, expr), [&](ExprId arg) {
+    return find_bits(arg, leaves, count);
+  });
+}
+
+// Three or more bitwise operations on three values, which AVX-512 does at once, as long as LLVM
+// does not see it for all of them.
+std::optional<Lanes> CpuEmitter::of_three(ExprId id) {
+  std::vector<ExprId> leaves;
+  std::size_t count = 0;
+  if (!has_masks(target_) || width_ * 32 != target_.bits || !is_bitwise(body_[id].op) ||
+      (types_[id] != DataType::U32 && types_[id] != DataType::I32) ||
+      !find_bits(id, leaves, count) || count < 3 || leaves.size() != 3) {
+    return std::nullopt;
+  }
+  std::array<Value, 3> parts{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Lanes lanes = value(leaves[i]);
+    if (lanes.is_bit) return std::nullopt;
+    parts[i] = ops_.splat(lanes).parts[0];
+  }
+  // What comes out for all bits of the three.
+  const auto table = [&](const auto& self, ExprId of) -> std::uint32_t {
+    constexpr std::uint32_t kBits[] = {0xf0, 0xcc, 0xaa};
+    const auto leaf = std::ranges::find(leaves, of);
+    if (leaf != leaves.end()) return kBits[leaf - leaves.begin()];
+    const Expr& expr = body_[of];
+    const std::uint32_t a = self(self, expr.args[0]);
+    if (expr.op == Operation::BitNot) return ~a & 0xff;
+    const std::uint32_t b = self(self, expr.args[1]);
+    if (expr.op == Operation::BitAnd) return a & b;
+    return expr.op == Operation::BitOr ? a | b : a ^ b;
+  };
+  const Value made = ir_.call("llvm.x86.avx512.pternlog.d.512", std::span<Ir::Type>(),
+                              {parts[0], parts[1], parts[2], ir_.word(table(table, id))});
+  return Lanes{types_[id], false, {made}};
 }
 
 Lanes CpuEmitter::id_of(const Expr& expr) {
