@@ -187,6 +187,9 @@ TEST_F(CpuCode, SmallWorkgroupMemoryIsInRegisters) {
   // What is loaded are the 16 rows of the buffer.
   EXPECT_EQ(count(code, "load <16 x i32>"), 16u) << code;
   EXPECT_GE(count(code, "shufflevector <16 x i32>"), 60u) << code;
+  // What it was copied from is read in its place.
+  const std::string product = fast(code_of_file("matmul"));
+  EXPECT_EQ(count(product, "_tile"), 0u) << product;
 }
 
 TEST_F(CpuCode, UpperHalvesOfProductsAreMovedUnderAMask) {

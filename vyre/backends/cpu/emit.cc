@@ -337,8 +337,8 @@ void CpuEmitter::write_region(StmtId begin, StmtId end) {
   flush(end);
 }
 
-void CpuEmitter::write_group() {
-  group_end_ = ir_.block("group.end");
+// Workgroup memory begins as zeros.
+void CpuEmitter::clear_memory() {
   for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
     const BufferDecl& buffer = program_.buffers[i];
     if (buffer.access != BufferAccess::Workgroup) continue;
@@ -349,6 +349,10 @@ void CpuEmitter::write_group() {
         {buffers_[i].address, ir_.number(ir_.i8, 0),
          ir_.wide(std::uint64_t{buffer.count} * stride(buffer.element)), ir_.zero(ir_.boolean)});
   }
+}
+
+void CpuEmitter::write_group() {
+  group_end_ = ir_.block("group.end");
   if (returns_far_) {
     if (all_alive_ == nullptr) {
       all_alive_ = ir_.local(ir_.api().ArrayType2(ir_.i64, gangs_), "alive");
@@ -357,6 +361,7 @@ void CpuEmitter::write_group() {
              [&](Value gang) { ir_.store(ir_.ones(ir_.i64), ir_.at(ir_.i64, all_alive_, gang)); });
   }
   if (!can_unroll_) {
+    clear_memory();
     write_region(StmtId{0u}, StmtId{body_.stmts.size()});
   } else {
     // All of the workgroup without checks and with code for each gang, or all of it otherwise.
@@ -371,14 +376,25 @@ void CpuEmitter::write_group() {
         place.value = {};
         place.slots = {};
       }
+      // LLVM drops memory of which all is in registers, unless other code reads it.
+      const auto use_own = [&] {
+        for (Buffer& buffer : buffers_) {
+          if (buffer.is_local && !is_unrolled_) std::swap(buffer.address, buffer.checked);
+        }
+      };
+      use_own();
+      clear_memory();
       write_region(StmtId{0u}, StmtId{body_.stmts.size()});
+      if (!ir_.is_closed()) {
+        for (const Buffer& buffer : buffers_) lives(buffer, "llvm.lifetime.end");
+      }
+      use_own();
       ir_.jump(group_end_);
     }
     is_unrolled_ = false;
   }
   ir_.jump(group_end_);
   ir_.go_on(group_end_);
-  for (const Buffer& buffer : buffers_) lives(buffer, "llvm.lifetime.end");
 }
 
 // From here on a buffer is in use, or not any more.
@@ -456,12 +472,14 @@ void CpuEmitter::write() {
     if (buffer.access != BufferAccess::Workgroup) continue;
     const std::uint64_t bytes = std::uint64_t{buffer.count} * stride(buffer.element);
     buffers_[i].length = ir_.wide(buffer.count);
-    if (can_unroll_ && stack_bytes_ + bytes <= kMaxStackBytes / 2) {
+    if (can_unroll_ && stack_bytes_ + 2 * bytes <= kMaxStackBytes / 2) {
       // LLVM sees that nobody else looks at it.
-      stack_bytes_ += bytes;
+      stack_bytes_ += 2 * bytes;
       const Ir::Type line = ir_.vector(ir_.i32, kLine / 4);
       const std::uint64_t lines = (bytes + kLine - 1) / kLine;
-      buffers_[i].address = ir_.local(ir_.api().ArrayType2(line, lines), buffer.name.c_str());
+      for (Value* memory : {&buffers_[i].address, &buffers_[i].checked}) {
+        *memory = ir_.local(ir_.api().ArrayType2(line, lines), buffer.name.c_str());
+      }
       buffers_[i].is_local = true;
     } else {
       scratch_bytes_ = (scratch_bytes_ + 63) / 64 * 64;

@@ -97,6 +97,7 @@ class CpuEmitter {
 
   // --- Parts of the function
 
+  void clear_memory();
   void write_group();
   void write_region(StmtId begin, StmtId end);
   void write_gangs(StmtId begin, StmtId end);
@@ -178,6 +179,7 @@ class CpuEmitter {
     Value length = nullptr;    // i64
     Value copy = nullptr;      // of this thread alone; null: there is none
     Value has_copy = nullptr;  // whether it is in use
+    Value checked = nullptr;   // what a local one is in code that checks
     bool is_local = false;     // of the function
   };
   bool is_inside(ExprId access) const {
@@ -224,6 +226,7 @@ class CpuEmitter {
   Value known_row(BufferId buffer, Value start, Value mask);
   void know_row(BufferId buffer, Value start, Value mask, Value row);
   void forget(BufferId buffer) { rows_known_.erase(buffer); }
+  Value origin(BufferId buffer, Value index);
   std::vector<Value> deinterleave(const std::vector<Value>& rows);
   std::vector<Value> interleave(const std::vector<Value>& parts);
   const Records::Place* in_record(StmtId stmt, ExprId load) const;
@@ -304,6 +307,7 @@ class CpuEmitter {
   std::vector<Slide> slides_;
   std::map<std::pair<ExprId, BufferId>, std::pair<std::size_t, std::int64_t>> sliding_;
   std::map<BufferId, std::map<std::int64_t, Value>> rows_known_;  // of workgroup memory
+  std::map<Value, Value> origins_;    // of rows: where they are in a buffer that nobody writes
   std::map<StmtId, Value> streamed_;  // stores that may pass the caches, and whether they do
   std::vector<Waiting> waiting_;      // stores
   bool is_gathering_ = false;         // they wait for the end of the rows

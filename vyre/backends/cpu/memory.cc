@@ -200,6 +200,21 @@ void CpuEmitter::know_row(BufferId buffer, Value start, Value mask, Value row) {
   if (row != nullptr) rows[first] = row;
 }
 
+// Where an element of workgroup memory was copied from, if that still holds it: what nobody reads
+// there is not written either.
+Value CpuEmitter::origin(BufferId buffer, Value index) {
+  const auto known = rows_known_.find(buffer);
+  const std::optional<std::uint64_t> word = ir_.constant(index);
+  if (known == rows_known_.end() || !word) return nullptr;
+  const std::int64_t at = static_cast<std::int32_t>(*word);
+  const auto after = known->second.upper_bound(at);
+  if (after == known->second.begin()) return nullptr;
+  const auto [start, row] = *std::prev(after);
+  const auto from = origins_.find(row);
+  if (from == origins_.end() || at - start >= std::int64_t{width_}) return nullptr;
+  return ir_.at(ir_.i32, from->second, ir_.wide(static_cast<std::uint64_t>(at - start)));
+}
+
 // Of elements that stand side by side, n in each lane, the vectors of the first, the second, ...
 std::vector<Value> CpuEmitter::deinterleave(const std::vector<Value>& rows) {
   if (rows.size() == 1) return rows;
@@ -359,7 +374,8 @@ Lanes CpuEmitter::load(ExprId id, const Expr& expr) {
   const bool inside = !at_entry_ && is_inside(id);
   if (is_scalar(index) || at_entry_) {
     const Value at = ops_.whole(scalar(index)).parts[0];
-    Value pointer = address_of(buffer, element, at, false);
+    Value pointer = inside ? origin(BufferId{expr.imm}, at) : nullptr;
+    if (pointer == nullptr) pointer = address_of(buffer, element, at, false);
     if (!inside) {
       pointer = ir_.select(in_bounds(at, buffer), pointer, zeros_);
     }
@@ -408,7 +424,9 @@ Lanes CpuEmitter::load(ExprId id, const Expr& expr) {
       return {type, false, {row}};
     }
     const Value pointer = row_address(buffer, element, index, mask != nullptr);
-    return from_memory(element, settled(expr, load_row(element, pointer, mask)));
+    const Lanes row = load_row(element, pointer, mask);
+    if (mask == nullptr && may_slide(BufferId{expr.imm})) origins_[row.parts[0]] = pointer;
+    return from_memory(element, settled(expr, row));
   }
   // One by one it is more code, too: only where it is hot.
   if (!target_.gathers || (target_.slow_gathers && fast_ && !loops_.empty())) {
