@@ -393,7 +393,9 @@ TEST(Ptx, LargeWorkgroupMemoryIsAskedForByTheHost) {
   EXPECT_EQ(large->dynamic_shared, 48u * 1024 + 16);
   EXPECT_FALSE(ptx_kernel(with_cells(227 * 256 + 1, body)).ok());
   EXPECT_FALSE(ptx_kernel(with_cells(0x80000000, body)).ok());
-  EXPECT_EQ(count_of(large->text, "^[.]extern .shared .align 16 .b8 vyre_p_shared\\[\\];"), 1u);
+  EXPECT_EQ(count_of(large->text, "^// bytes of shared memory to ask for at a launch: 49168\n"),
+            1u);
+  EXPECT_EQ(count_of(large->text, "\n[.]extern .shared .align 16 .b8 vyre_p_shared\\[\\];"), 1u);
 }
 
 // --- Text ---------------------------------------------------------------------------------------
