@@ -83,9 +83,18 @@ class Differential : public ::testing::Test {
     return races.ok() && races->clean();
   }
 
-  // With several threads; each does something with a case before it runs it.
-  void check_generated(std::uint64_t first, std::uint64_t count, unsigned threads = 1,
-                       const std::function<void(std::uint64_t, const Case&)>& before = {}) {
+  // On all cores where it is to take long; each thread does something with a case before it runs
+  // it. VYRE_SEED and VYRE_COUNT choose others. Gives how many there were.
+  std::uint64_t check_generated(std::uint64_t first, std::uint64_t count,
+                                const std::function<void(std::uint64_t, const Case&)>& before = {},
+                                bool uses_all_cores = is_long()) {
+    const auto number = [](const char* name, std::uint64_t otherwise) {
+      const char* given = std::getenv(name);
+      return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
+    };
+    first = number("VYRE_SEED", first);
+    count = number("VYRE_COUNT", count);
+    const unsigned threads = uses_all_cores ? std::max(1u, std::thread::hardware_concurrency()) : 1;
     std::atomic<std::uint64_t> next = first;
     const auto work = [&] {
       for (std::uint64_t seed; (seed = next++) < first + count;) {
@@ -104,6 +113,7 @@ class Differential : public ::testing::Test {
     for (unsigned i = 1; i < threads; ++i) others.emplace_back(work);
     work();
     for (std::thread& thread : others) thread.join();
+    return count;
   }
 
   // Every op of the library, and so every operation, on edge values and others; or one of `every`.

@@ -265,8 +265,8 @@ constexpr Verb kVerbs[] = {
     {"lower", "lower FILE --to llvm|asm|ptx [--program NAME] [--cpu TARGET]",
      "print what a backend makes of a program",
      "Prints the code that runs: LLVM IR as the CPU backend hands it to the code generator, the\n"
-     "assembly, or PTX for NVIDIA GPUs. The first two are for this machine unless --cpu names\n"
-     "another:\n"
+     "assembly, or PTX for NVIDIA GPUs, which is the kernel that is right for every dispatch. The\n"
+     "first two are for this machine unless --cpu names another:\n"
      "\n"
      "  avx512, avx2, sse4.2, x86-64, aarch64\n"
      "\n"
