@@ -465,6 +465,13 @@ program scale workgroup(64) {
     ASSERT_TRUE(run(*device_, {&other, 1}).ok());
   }
   EXPECT_EQ(words_of(read_buffer(*less)), Words(50, ((5 * 4 + 1) * 4 + 1) * 4 + 1));
+  // More kinds of launches in one run than are remembered.
+  std::vector<PipelineLaunch> many;
+  for (std::uint32_t grid = 1; grid <= 40; ++grid) {
+    many.push_back({&*scale, grid, {{"by", &*by}, {"out", &*out}}});
+    now = now * 4 + 1;
+  }
+  expect(run(*device_, many));
 }
 
 TEST_F(Cuda, StopsBeforeALaunch) {

@@ -79,7 +79,7 @@ class CudaKernel : public Kernel {
     if (found == chosen_.end()) return std::nullopt;
     return found->ready;
   }
-  Result<bool> make(const DispatchFacts& facts) const {
+  Result<Ready> make(const DispatchFacts& facts) const {
     const Result<const PtxKernel*> kernel = program_->choose(facts);
     if (!kernel) return kernel.diagnostics();
     Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**kernel, name_);
@@ -87,7 +87,7 @@ class CudaKernel : public Kernel {
     const std::lock_guard lock(mutex_);
     if (chosen_.size() >= kMaxChosen) chosen_.pop_front();
     chosen_.push_back({facts, {*kernel, std::move(*code)}});
-    return true;
+    return chosen_.back().ready;
   }
 
   // From here on the host does not know what the launch may write.
@@ -188,26 +188,37 @@ Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) 
 }
 
 // Launches that go to the stream one after the other, at once or later. While code is made others
-// may submit, and what they write may change what is known.
+// may submit; as what they write may change what is known, all is looked at again then.
 Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_now,
                                       Borrowed& borrowed, std::unique_lock<std::mutex>& lock) {
+  constexpr int kOpenRounds = 2;  // then it has to come to an end
+  std::vector<Ready> ready;
+  bool is_open = true;
+  for (int round = 0; is_open; ++round) {
+    ready.clear();
+    is_open = false;
+    for (const Launch& launch : launches) {
+      const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
+      const DispatchFacts facts = kernel.facts(launch, is_now);
+      if (is_now) kernel.forget_written(launch);
+      if (std::optional<Ready> found = kernel.find(facts)) {
+        ready.push_back(std::move(*found));
+        continue;
+      }
+      if (round < kOpenRounds) {
+        is_open = true;
+        lock.unlock();
+      }
+      Result<Ready> made = kernel.make(facts);
+      if (!lock.owns_lock()) lock.lock();
+      if (!made) return made.diagnostics();
+      ready.push_back(std::move(*made));
+    }
+  }
   std::vector<Prepared> all;
   all.reserve(launches.size());
-  while (all.size() < launches.size()) {
-    const Launch& launch = launches[all.size()];
-    const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
-    const DispatchFacts facts = kernel.facts(launch, is_now);
-    std::optional<Ready> ready = kernel.find(facts);
-    if (!ready) {
-      lock.unlock();
-      const Result<bool> made = kernel.make(facts);
-      lock.lock();
-      if (!made) return made.diagnostics();
-      all.clear();
-      continue;
-    }
-    if (is_now) kernel.forget_written(launch);
-    Result<Prepared> prepared = prepare(launch, std::move(*ready), borrowed);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    Result<Prepared> prepared = prepare(launches[i], std::move(ready[i]), borrowed);
     if (!prepared) return prepared.diagnostics();
     all.push_back(std::move(*prepared));
   }
