@@ -2,12 +2,14 @@
 # The CUDA backend on a machine with an NVIDIA GPU: its tests, the same under compute-sanitizer, what
 # the host spends, and its speed beside CUDA C++, all of it in a few minutes.
 #
-#   bench/cuda/run.sh [OPTION…]            options go to bench_cuda: --runs N, --only NAME, --all, --json
+#   bench/cuda/run.sh                      builds and does all of it
+#   bench/cuda/run.sh OPTION…              only the speed; options of bench_cuda: --runs N, --only NAME,
+#                                          --all, --json
 #   bench/cuda/run.sh --build FOLDER       only builds, into FOLDER
 #   bench/cuda/run.sh --from FOLDER …      runs what was built into FOLDER, perhaps elsewhere
 #
-# To build takes what `./dev test` takes, and nvcc. To run takes the driver, and the checks need
-# compute-sanitizer.
+# FOLDER is one of the source tree. To build takes what `./dev test` takes, and nvcc; to run takes the
+# driver, and compute-sanitizer for its part. Exits with 1 where a test fails or is not clean.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 PATH=$PATH:/usr/local/cuda/bin
@@ -28,11 +30,13 @@ build() { # FOLDER
   strip "$1"/{vyre_tests,vyre,bench_cuda}
 }
 
+failed=0
 tests() { # FILTER [COMMAND…]: what went wrong, and the counts
   local filter=$1
   shift
-  "$@" "$folder/vyre_tests" --gtest_filter="$filter" 2>&1 |
+  "$@" "$folder/vyre_tests" --gtest_filter="$filter" 2>&1 | {
     grep -vE '^\[( RUN|       OK|-+|=+|  SKIPPED)|^(Note|Running|$)|Skipped$|: set VYRE_LONG' || true
+  } || failed=1
 }
 
 folder=build/gpu
@@ -50,17 +54,24 @@ esac
 own=$("$folder/vyre" backends | grep '^[* ] ptx ')
 [[ $own =~ cuda\ +yes ]] || skip "$own"
 
-printf -- '--- Tests\n'
-tests 'Cuda*'
-if command -v compute-sanitizer >/dev/null; then
-  for tool in memcheck racecheck; do
-    printf -- '--- Examples and 100 generated programs under %s\n' "$tool"
-    VYRE_COUNT=100 tests 'Cuda.Examples*:Cuda.Generated*' compute-sanitizer --tool "$tool"
-  done
-else
-  printf -- '--- There is no compute-sanitizer\n'
-fi
-printf -- '--- What the host spends\n'
-VYRE_LONG=1 tests Cuda.Latencies
-printf -- '--- Speed beside CUDA C++\n'
-"$folder/bench_cuda" "$@"
+check() {
+  local tool
+  printf -- '--- Tests\n'
+  tests 'Cuda*'
+  if command -v compute-sanitizer >/dev/null; then
+    for tool in memcheck racecheck; do
+      printf -- '--- Examples and 30 generated programs under %s\n' "$tool"
+      VYRE_COUNT=30 tests 'Cuda.Examples*:Cuda.Generated*' \
+        compute-sanitizer --error-exitcode 1 --tool "$tool"
+    done
+  else
+    printf -- '--- There is no compute-sanitizer\n'
+  fi
+  printf -- '--- What the host spends\n'
+  VYRE_LONG=1 tests Cuda.Latencies
+  printf -- '--- Speed beside CUDA C++\n'
+}
+
+(($#)) || check
+"$folder/bench_cuda" "$@" || failed=1
+exit "$failed"

@@ -192,6 +192,7 @@ TEST_F(Cuda, ExamplesGiveTheSameBytes) {
       }
     }
   }
+  EXPECT_GE(compared_, 20u);
 }
 
 TEST_F(Cuda, RunsOnSeveralThreadsAtOnce) {
@@ -502,6 +503,7 @@ TEST_F(Cuda, CodeIsKeptOnDisk) {
   ASSERT_TRUE(gpu != nullptr && gpu->start().ok());
   const auto entered = gpu->enter();
   const PtxKernel& kernel = **(*made)->general();
+  EXPECT_EQ(kernel.file, "");
   ASSERT_TRUE(gpu->load(kernel, "kept").ok());
   const std::optional<std::string> kept = read_cache(gpu->cache_key(ptx_module(kernel)));
   ASSERT_TRUE(kept);
@@ -510,6 +512,16 @@ TEST_F(Cuda, CodeIsKeptOnDisk) {
   cuda::Function function = nullptr;
   EXPECT_EQ(gpu->api.ModuleGetFunction(&function, module, "vyre_kept"), cuda::kSuccess);
   gpu->api.ModuleUnload(module);
+
+  // With the lines that profilers show.
+  const Result<std::shared_ptr<PtxProgram>> lined = ptx_program({program, {}, {"kept.vyre", {3}}});
+  ASSERT_TRUE(lined.ok());
+  const PtxKernel& with_lines = **(*lined)->general();
+  ASSERT_TRUE(gpu->load(with_lines, "kept").ok());
+  const std::optional<std::string> image = read_cache(gpu->cache_key(ptx_module(with_lines)));
+  ASSERT_TRUE(image);
+  EXPECT_NE(image->find(".debug_line"), std::string::npos);
+  EXPECT_NE(image->find("kept.vyre"), std::string::npos);
 
   Program other = program;
   other.name = "damaged";

@@ -97,7 +97,7 @@ class Differential : public ::testing::Test {
     const unsigned threads = uses_all_cores ? std::max(1u, std::thread::hardware_concurrency()) : 1;
     std::atomic<std::uint64_t> next = first;
     const auto work = [&] {
-      for (std::uint64_t seed; (seed = next++) < first + count;) {
+      for (std::uint64_t seed; (seed = next++) < first + count && !HasFailure();) {
         GeneratorOptions options;
         options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
         const Case c = generate_case(seed, options);

@@ -187,8 +187,6 @@ inline const Body& body_of(const Item& item) {
   return std::get<Op>(item).body;
 }
 
-// A valid program with the ops that it calls, directly or through others; an op stands behind those
-// that it calls itself.
 // Where a program is written, for tools that show it beside its code: in which file, and by
 // statement on which line.
 struct SourceLines {
@@ -198,6 +196,8 @@ struct SourceLines {
   friend bool operator==(const SourceLines&, const SourceLines&) = default;
 };
 
+// A valid program with the ops that it calls, directly or through others; an op stands behind those
+// that it calls itself.
 struct Linked {
   Program program;
   std::vector<Op> ops;

@@ -30,9 +30,8 @@ constexpr std::uint64_t kRounds = 64;
 // Invocations of a workgroup whose length is free: a multiple of what all kinds of gangs have.
 constexpr std::uint64_t kGang = 64;
 constexpr std::uint64_t kLongest = 4096;
-// What a thread takes at a time: enough that taking it and waiting for stores that pass the caches
-// cost nothing, and not too much to be stopped behind it.
-constexpr std::uint64_t kPiece = 512'000'000;
+// What a thread takes first: about a millisecond of it.
+constexpr std::uint64_t kPiece = 8'000'000;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
 constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 

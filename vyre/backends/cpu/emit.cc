@@ -302,7 +302,7 @@ void CpuEmitter::write_region(StmtId begin, StmtId end) {
       const Value to = ops_.whole(scalar(loop->to)).parts[0];
       const Value counter = ir_.local(ir_.i32, body_[loop->variable].name.c_str());
       ir_.store(from, counter);
-      const Value rounds = count_rounds(*loop);
+      const Value rounds = count_rounds(id, *loop);
       const Ir::Block head = ir_.block("loop");
       const Ir::Block round = ir_.block("round");
       const Ir::Block exit = ir_.block("loop.end");

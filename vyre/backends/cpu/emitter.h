@@ -128,7 +128,7 @@ class CpuEmitter {
   void assign(StmtId id, LocalId local, ExprId value);
   void branch(StmtId id, const If& branch);
   void repeat(StmtId id, const For& loop);
-  Value count_rounds(const For& loop);
+  Value count_rounds(StmtId id, const For& loop);
   void begin_round(Value rounds);
   void leave_loop();
   bool is_break(StmtId id) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <list>
 #include <mutex>
@@ -11,9 +12,19 @@
 namespace vyre {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+// How long a thread works on what it takes: so long that taking it costs nothing, and not so long
+// that who wants to stop has to wait.
+constexpr std::chrono::milliseconds kShort(2);
+constexpr std::chrono::milliseconds kLong(20);
+
 // A job that somebody works on.
 struct Open {
+  explicit Open(const Job& given) : job(given), piece(std::max<std::uint64_t>(1, given.piece)) {}
+
   const Job& job;
+  std::atomic<std::uint64_t> piece;  // how much a thread takes at most
   std::atomic<std::uint64_t> next = 0;
   std::atomic<std::uint64_t> done = 0;
   std::atomic<bool> ended = false;
@@ -22,6 +33,7 @@ struct Open {
 
   bool step() {
     if (ended.load(std::memory_order_relaxed)) return false;
+    const std::uint64_t most = piece.load(std::memory_order_relaxed);
     std::uint64_t begin = next.load(std::memory_order_relaxed);
     std::uint64_t end = 0;
     do {
@@ -29,13 +41,17 @@ struct Open {
       // The last pieces are small: no thread waits long for another.
       const std::uint64_t share =
           (job.count - begin) / (std::uint64_t{4} * std::max(1u, job.threads));
-      end = begin + std::clamp(share, std::uint64_t{1}, job.piece);
+      end = begin + std::clamp(share, std::uint64_t{1}, most);
     } while (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
     if (job.stopped && job.stopped()) {
       ended = true;
       return false;
     }
+    const Clock::time_point start = Clock::now();
     job.work(begin, end);
+    const Clock::duration took = Clock::now() - start;
+    if (took < kShort && end - begin == most) piece = 2 * most;
+    if (took > kLong) piece = std::max<std::uint64_t>(1, (end - begin) / 2);
     done.fetch_add(end - begin, std::memory_order_relaxed);
     return true;
   }
@@ -49,7 +65,7 @@ class Pool {
   }
 
   void run(const Job& job) {
-    Open open{job};
+    Open open(job);
     const auto others = static_cast<unsigned>(std::min<std::uint64_t>(
         {job.threads - 1, worker_count() - 1, std::max<std::uint64_t>(1, job.count) - 1}));
     if (others > 0) {
@@ -103,7 +119,7 @@ unsigned worker_count() { return std::max(1u, std::thread::hardware_concurrency(
 
 void run_job(const Job& job) {
   if (job.threads <= 1) {
-    Open open{job};
+    Open open(job);
     while (open.step()) {
       if (job.progress) job.progress(open.done.load(std::memory_order_relaxed));
     }

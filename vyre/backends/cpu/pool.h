@@ -7,9 +7,9 @@
 
 namespace vyre {
 
-// Calls work(begin, end) with pieces of [0, count) of at most `piece` each, which get smaller
-// towards the end, on at most `threads` threads, the calling one among them. Goes on until all is
-// done, or until stopped() says so.
+// Calls work(begin, end) with pieces of [0, count), on at most `threads` threads, the calling one
+// among them. The first ones have `piece`, later ones what takes a few milliseconds, and those
+// towards the end less. Goes on until all is done, or until stopped() says so.
 struct Job {
   std::uint64_t count = 0;
   std::uint64_t piece = 1;

@@ -182,9 +182,6 @@ Lanes CpuEmitter::read_local(LocalId local) {
   return lanes;
 }
 
-// How a value can be told for the first lane before any gang begins. A counter of a loop inside
-// has more than one value; what adds to it and multiplies it is still told by its first ones.
-
 // A local gets its first value, or another one.
 void CpuEmitter::give(Place& place, const Lanes& given) {
   if (place.bound.exists() && !place.crosses) {
@@ -341,12 +338,15 @@ void CpuEmitter::break_some(Value test) {
 }
 
 // Every so many rounds a loop looks whether to go on at all. Gives the memory of how many are left;
-// null for a short loop.
-Value CpuEmitter::count_rounds(const For& loop) {
+// null for a short loop without others in it.
+Value CpuEmitter::count_rounds(StmtId id, const For& loop) {
   const Expr& from = body_[loop.from];
   const Expr& to = body_[loop.to];
   const bool literal = from.op == Operation::Literal && to.op == Operation::Literal;
-  if (literal && to.imm - from.imm <= kRounds) return nullptr;
+  const auto stmts = std::span(body_.stmts).subspan(id.index + 1, loop.end.index - id.index - 1);
+  const bool nests = std::ranges::any_of(
+      stmts, [](const Stmt& stmt) { return std::holds_alternative<For>(stmt); });
+  if (literal && !nests && to.imm - from.imm <= kRounds) return nullptr;
   const Value rounds = ir_.local(ir_.i32, "rounds");
   ir_.store(ir_.word(kRounds), rounds);
   return rounds;
@@ -388,7 +388,7 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
   Place& place = places_[loop.variable.index];
   const Value counter = ir_.local(ir_.type(from.parts[0]), body_[loop.variable].name.c_str());
   ir_.store(from.parts[0], counter);
-  const Value rounds = count_rounds(loop);
+  const Value rounds = count_rounds(id, loop);
   const Ir::Block head = ir_.block("loop");
   const Ir::Block inside = ir_.block("round");
   ir_.jump(head);

@@ -59,7 +59,7 @@ inline constexpr int kDynamicShared = 8;
 // Of a linker.
 inline constexpr int kErrorLog = 5;
 inline constexpr int kErrorLogBytes = 6;
-inline constexpr int kLineInfo = 12;
+inline constexpr int kLineInfo = 13;
 inline constexpr int kPtx = 1;
 // Of streams, events, captures and launches.
 inline constexpr unsigned kNonBlocking = 1;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "vyre/backends/ptx/code.h"
@@ -45,6 +46,12 @@ struct Ready {
   std::shared_ptr<const CudaCode> code;
 };
 
+// What was chosen for such launches.
+struct Chosen {
+  DispatchFacts facts;
+  Ready ready;
+};
+
 class CudaKernel : public Kernel {
  public:
   CudaKernel(CudaGpu& gpu, const Program& program, std::shared_ptr<PtxProgram> made)
@@ -56,14 +63,16 @@ class CudaKernel : public Kernel {
 
   // What is known of a launch. What uniforms hold only counts where it comes before anything else
   // is written to them.
-  DispatchFacts facts(const Launch& launch, bool is_now) const {
+  DispatchFacts facts(const Launch& launch, bool is_now,
+                      const std::set<const DeviceMemory*>& written) const {
     DispatchFacts facts;
     for (std::size_t axis = 0; axis < 3; ++axis) facts.grid[axis] = launch.grid[axis];
     facts.uniforms.resize(buffers_.size());
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
       facts.lengths.push_back(length(i, launch));
       if (!is_now || buffers_[i].access != BufferAccess::Uniform) continue;
-      if (const auto& known = memory_of(launch.buffers[i]).words) {
+      const CudaMemory& memory = memory_of(launch.buffers[i]);
+      if (const auto& known = memory.words; known && !written.contains(&memory)) {
         facts.uniforms[i] = *known;
         facts.uniforms[i].resize(std::min(known->size(), launch.buffers[i].bytes / 4));
       }
@@ -85,15 +94,19 @@ class CudaKernel : public Kernel {
     Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**kernel, name_);
     if (!code) return code.diagnostics();
     const std::lock_guard lock(mutex_);
-    if (chosen_.size() >= kMaxChosen) chosen_.pop_front();
-    chosen_.push_back({facts, {*kernel, std::move(*code)}});
-    return chosen_.back().ready;
+    const Ready ready{*kernel, std::move(*code)};
+    if (std::ranges::find(chosen_, facts, &Chosen::facts) == chosen_.end()) {
+      // To unload a module waits for what runs.
+      if (chosen_.size() >= kMaxChosen && !gpu_.is_abandoned) chosen_.pop_front();
+      chosen_.push_back({facts, ready});
+    }
+    return ready;
   }
 
-  // From here on the host does not know what the launch may write.
-  void forget_written(const Launch& launch) const {
+  template <class Action>
+  void for_each_written(const Launch& launch, Action action) const {
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (buffers_[i].access == BufferAccess::ReadWrite) memory_of(launch.buffers[i]).words.reset();
+      if (buffers_[i].access == BufferAccess::ReadWrite) action(memory_of(launch.buffers[i]));
     }
   }
 
@@ -129,10 +142,6 @@ class CudaKernel : public Kernel {
   std::string name_;
   std::shared_ptr<PtxProgram> program_;
   std::vector<Buffer> buffers_;
-  struct Chosen {
-    DispatchFacts facts;
-    Ready ready;
-  };
   mutable std::mutex mutex_;
   mutable std::deque<Chosen> chosen_;  // for the last launches that were not alike
 };
@@ -192,37 +201,47 @@ Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) 
 Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_now,
                                       Borrowed& borrowed, std::unique_lock<std::mutex>& lock) {
   constexpr int kOpenRounds = 2;  // then it has to come to an end
-  std::vector<Ready> ready;
+  std::vector<Chosen> chosen(launches.size());
   bool is_open = true;
   for (int round = 0; is_open; ++round) {
-    ready.clear();
     is_open = false;
-    for (const Launch& launch : launches) {
-      const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
-      const DispatchFacts facts = kernel.facts(launch, is_now);
-      if (is_now) kernel.forget_written(launch);
-      if (std::optional<Ready> found = kernel.find(facts)) {
-        ready.push_back(std::move(*found));
-        continue;
+    std::set<const DeviceMemory*> written;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      const auto& kernel = static_cast<const CudaKernel&>(*launches[i].kernel);
+      DispatchFacts facts = kernel.facts(launches[i], is_now, written);
+      kernel.for_each_written(launches[i], [&](CudaMemory& memory) { written.insert(&memory); });
+      if (chosen[i].ready.kernel != nullptr && chosen[i].facts == facts) continue;
+      std::optional<Ready> found = kernel.find(facts);
+      if (!found) {
+        if (round < kOpenRounds) {
+          is_open = true;
+          lock.unlock();
+        }
+        Result<Ready> made = kernel.make(facts);
+        if (!lock.owns_lock()) lock.lock();
+        if (!made) return made.diagnostics();
+        found = std::move(*made);
       }
-      if (round < kOpenRounds) {
-        is_open = true;
-        lock.unlock();
-      }
-      Result<Ready> made = kernel.make(facts);
-      if (!lock.owns_lock()) lock.lock();
-      if (!made) return made.diagnostics();
-      ready.push_back(std::move(*made));
+      chosen[i] = {std::move(facts), std::move(*found)};
     }
   }
   std::vector<Prepared> all;
   all.reserve(launches.size());
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    Result<Prepared> prepared = prepare(launches[i], std::move(ready[i]), borrowed);
+    Result<Prepared> prepared = prepare(launches[i], std::move(chosen[i].ready), borrowed);
     if (!prepared) return prepared.diagnostics();
     all.push_back(std::move(*prepared));
   }
   return all;
+}
+
+// From here on the host does not know what these may write.
+void forget_written(std::span<const Launch> launches) {
+  for (const Launch& launch : launches) {
+    static_cast<const CudaKernel&>(*launch.kernel).for_each_written(launch, [](CudaMemory& memory) {
+      memory.words.reset();
+    });
+  }
 }
 
 // How far apart the launches are that a grid takes, in workgroups.
@@ -374,9 +393,7 @@ class CudaRecording : public Recording {
     Times times(gpu_, std::move(*events));
     {
       const std::lock_guard lock(gpu_.submitting);
-      for (const Launch& launch : given_) {
-        static_cast<const CudaKernel*>(launch.kernel)->forget_written(launch);
-      }
+      forget_written(given_);
       if (const Result<bool> marked = times.mark(0); !marked) return marked.diagnostics();
       if (const auto status = gpu_.api.GraphLaunch(graph_, gpu_.stream())) {
         return gpu_.failure(status);
@@ -461,11 +478,13 @@ class CudaDevice : public Device {
     const auto entered = gpu_.enter();
     auto& own = static_cast<CudaMemory&>(memory);
     if (own.bytes > kMaxKnown) return gpu_.write(own.pointer, bytes);
+    // Of memory that is not pinned, which nobody has to wait for.
+    const std::vector<std::byte> taken(bytes.begin(), bytes.end());
     const std::lock_guard lock(gpu_.submitting);
-    Result<bool> done = gpu_.write(own.pointer, bytes);
+    Result<bool> done = gpu_.write(own.pointer, taken);
     if (!done) own.words.reset();
-    if (done && bytes.size() == own.bytes) own.words.emplace((bytes.size() + 3) / 4);
-    if (own.words && !bytes.empty()) std::memcpy(own.words->data(), bytes.data(), bytes.size());
+    if (done && taken.size() == own.bytes) own.words.emplace((taken.size() + 3) / 4);
+    if (own.words && !taken.empty()) std::memcpy(own.words->data(), taken.data(), taken.size());
     return done;
   }
 
@@ -486,6 +505,7 @@ class CudaDevice : public Device {
       std::unique_lock lock(gpu_.submitting);
       Result<std::vector<Prepared>> ready = prepare(launches, true, tables, lock);
       if (!ready) return ready.diagnostics();
+      forget_written(launches);
       if (const Result<bool> marked = times.mark(0); !marked) return marked.diagnostics();
       for (std::size_t i = 0; i < ready->size(); ++i) {
         const Result<bool> done = submit(gpu_, (*ready)[i], gpu_.stream(), options);

@@ -548,8 +548,8 @@ PtxOps::Pair PtxOps::difference(Pair a, Pair b) {
 }
 
 PtxOps::Pair PtxOps::chosen(Operand condition, Pair yes, Pair no) {
-  const Operand low = code_.wide("selp", "b64", {yes.low, no.low, condition});
-  return {low, code_.wide("selp", "b64", {yes.high, no.high, condition})};
+  const Operand low = either(Kind::Wide, condition, yes.low, no.low);
+  return {low, either(Kind::Wide, condition, yes.high, no.high)};
 }
 
 PtxOperand PtxOps::less(Pair a, Pair b) {
