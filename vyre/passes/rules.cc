@@ -270,13 +270,16 @@ struct Table {
     }
     for (const Rule& rule : rules) {
       Of& table = of(rule);
-      for (std::size_t i = 0; i < table.lists.size(); ++i) {
-        const auto fits = [](Look look, std::size_t own, std::size_t at) {
-          return look == kAnything || own == at;
-        };
-        if (fits(rule.looks[0], table.first[rule.looks[0]], i / table.seconds) &&
-            fits(rule.looks[1], table.second[rule.looks[1]], i % table.seconds)) {
-          table.lists[i].push_back(&rule);
+      // The classes that a look fits, from the first one to the one behind the last.
+      const auto fits = [](Look look, std::size_t own, std::size_t count) {
+        return look == kAnything ? std::pair(std::size_t{0}, count) : std::pair(own, own + 1);
+      };
+      const std::size_t count = table.lists.size() / table.seconds;
+      const auto [first, end] = fits(rule.looks[0], table.first[rule.looks[0]], count);
+      const auto [second, last] = fits(rule.looks[1], table.second[rule.looks[1]], table.seconds);
+      for (std::size_t i = first; i < end; ++i) {
+        for (std::size_t k = second; k < last; ++k) {
+          table.lists[i * table.seconds + k].push_back(&rule);
         }
       }
     }
