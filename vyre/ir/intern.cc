@@ -1,8 +1,6 @@
 #include "vyre/ir/intern.h"
 
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
 
 #include "vyre/base/hash.h"
 #include "vyre/ir/walk.h"
@@ -35,27 +33,39 @@ void probe(std::vector<std::uint64_t>& slots, Spot spot, Visit visit) {
   }
 }
 
-// Finds an entry in a table, or makes it the next one: `entries` is how many there are; `equals(i)`
-// compares entry i with the one sought, `spot_of(i)` says where it is. A slot is the index + 1
-// below half of the hash, so that most others are passed over without a look at them. At most three
-// quarters are taken.
-template <class SpotOf, class Equals>
-std::uint32_t find_or_add(std::vector<std::uint64_t>& slots, std::size_t entries, Spot spot,
-                          SpotOf spot_of, Equals equals, std::size_t expected = 0) {
-  const auto filled = [](std::uint64_t hash, std::size_t i) { return hash >> 32 << 32 | (i + 1); };
-  if (slots.size() * 3 <= entries * 4) {
-    std::size_t size = 2 * kRow;
-    while (size * 3 <= std::max(entries, expected) * 4) size *= 2;
-    slots.assign(size, 0);
-    for (std::size_t i = 0; i < entries; ++i) {
-      const Spot of = spot_of(i);
-      probe(slots, of, [&](std::uint64_t& slot) {
-        if (slot != 0) return false;
-        slot = filled(of.hash, i);
-        return true;
-      });
-    }
+// A slot is the index of an entry + 1 below half of its hash, so that most others are passed over
+// without a look at them.
+std::uint64_t filled(std::uint64_t hash, std::size_t index) {
+  return hash >> 32 << 32 | (index + 1);
+}
+
+// At most three quarters of the slots are taken.
+bool is_full(const std::vector<std::uint64_t>& slots, std::size_t entries) {
+  return slots.size() * 3 <= entries * 4;
+}
+
+// Makes room for more entries than there are; `spot_of(i)` says where entry i is.
+template <class SpotOf>
+void grow(std::vector<std::uint64_t>& slots, std::size_t entries, std::size_t expected,
+          SpotOf spot_of) {
+  std::size_t size = 2 * kRow;
+  while (size * 3 <= std::max(entries, expected) * 4) size *= 2;
+  slots.assign(size, 0);
+  for (std::size_t i = 0; i < entries; ++i) {
+    const Spot of = spot_of(i);
+    probe(slots, of, [&](std::uint64_t& slot) {
+      if (slot != 0) return false;
+      slot = filled(of.hash, i);
+      return true;
+    });
   }
+}
+
+// Finds an entry in a table that is not full, or makes it the next one: `entries` is how many there
+// are; `equals(i)` compares entry i with the one sought.
+template <class Equals>
+std::uint32_t find_or_add(std::vector<std::uint64_t>& slots, std::size_t entries, Spot spot,
+                          Equals equals) {
   auto index = static_cast<std::uint32_t>(entries);
   probe(slots, spot, [&](std::uint64_t& slot) {
     if (slot == 0) {
@@ -70,23 +80,33 @@ std::uint32_t find_or_add(std::vector<std::uint64_t>& slots, std::size_t entries
   return index;
 }
 
-inline Spot spot_of_expr(const Body& body, const Expr& expr, std::uint64_t seed) {
-  std::uint64_t hash =
-      mix(seed ^ (static_cast<std::uint64_t>(expr.op) << 8 | expr.detail), expr.imm);
-  if (has_operand_list(expr.op)) {
-    std::uint32_t near = 0;
-    for (ExprId arg : operands(body, expr)) {
-      hash = mix(hash, arg.index);
-      near = std::max(near, arg.index);
-    }
-    return {mix(hash, 0), near};
-  }
-  // Those that are not there are 0.
+// The same in a table that may be full.
+template <class SpotOf, class Equals>
+std::uint32_t find_or_add(std::vector<std::uint64_t>& slots, std::size_t entries, Spot spot,
+                          SpotOf spot_of, Equals equals) {
+  if (is_full(slots, entries)) grow(slots, entries, 0, spot_of);
+  return find_or_add(slots, entries, spot, equals);
+}
+
+Spot spot_of_plain(const Expr& expr, std::uint64_t seed) {
+  // Operands that are not there are 0; what has a third one has no `imm`.
   const auto [a, b, c] = expr.args;
+  const std::uint64_t head = static_cast<std::uint64_t>(expr.op) << 8 | expr.detail;
+  std::uint64_t hash = mix(seed, head | static_cast<std::uint64_t>(expr.imm ^ c.index) << 32);
   hash = mix(hash, a.index | static_cast<std::uint64_t>(b.index) << 32);
-  hash = mix(hash, c.index);
   const std::uint32_t near = std::max({a.index, b.index, c.index});
   return {hash, near != 0 ? near : expr.imm * 4 + static_cast<std::uint32_t>(expr.op) * 0x9e3779b1};
+}
+
+Spot spot_of_list(const Expr& expr, std::span<const ExprId> args, std::uint64_t seed) {
+  const std::uint64_t head = static_cast<std::uint64_t>(expr.op) << 8 | expr.detail;
+  std::uint64_t hash = mix(seed ^ head, expr.imm);
+  std::uint32_t near = 0;
+  for (ExprId arg : args) {
+    hash = mix(hash, arg.index);
+    near = std::max(near, arg.index);
+  }
+  return {mix(hash, 0), near};
 }
 
 Spot spot_of_bits(const Bits& bits) {
@@ -105,38 +125,42 @@ Spot spot_of_text(std::string_view text) {
 Interner::Interner(Body& body, std::size_t expected)
     : body_(body), expected_(expected), seed_(hash_seed()) {}
 
-ExprId Interner::make(Operation op, std::uint8_t detail, std::uint32_t imm,
-                      std::span<const ExprId> args) {
+void Interner::grow_table() {
   // Not before: somebody may fill the body after this was made.
   if (slots_.empty()) body_.exprs.reserve(expected_);
-  // An operand list is appended first and taken back when the expression exists already.
-  Expr expr{op, detail, 0, imm, {ExprId{0u}, ExprId{0u}, ExprId{0u}}};
-  const bool listed = has_operand_list(op);
-  const std::size_t list = body_.operands.size();
-  if (listed) {
-    body_.operands.insert(body_.operands.end(), args.begin(), args.end());
-    expr.args[0] = ExprId{list};
-    expr.args[1] = ExprId{args.size()};
-  } else {
-    for (std::size_t i = 0; i < args.size(); ++i) expr.args[i] = args[i];
-  }
-  static_assert(std::has_unique_object_representations_v<Expr>);
+  grow(slots_, body_.exprs.size(), expected_, [&](std::size_t i) {
+    const Expr& expr = body_.exprs[i];
+    return has_operand_list(expr.op) ? spot_of_list(expr, operands(body_, expr), seed_)
+                                     : spot_of_plain(expr, seed_);
+  });
+}
+
+ExprId Interner::make(Operation op, std::uint8_t detail, std::uint32_t imm,
+                      std::span<const ExprId> args) {
   const std::size_t count = body_.exprs.size();
-  const std::uint32_t index = find_or_add(
-      slots_, count, spot_of_expr(body_, expr, seed_),
-      [&](std::size_t i) { return spot_of_expr(body_, body_.exprs[i], seed_); },
-      [&](std::uint32_t i) {
+  if (is_full(slots_, count)) grow_table();
+  Expr expr{op, detail, 0, imm, {ExprId{0u}, ExprId{0u}, ExprId{0u}}};
+  if (has_operand_list(op)) return make_listed(expr, args);
+  for (std::size_t i = 0; i < args.size(); ++i) expr.args[i] = args[i];
+  const std::uint32_t index = find_or_add(slots_, count, spot_of_plain(expr, seed_),
+                                          [&](std::uint32_t i) { return body_.exprs[i] == expr; });
+  if (index == count) body_.exprs.push_back(expr);
+  return ExprId{index};
+}
+
+ExprId Interner::make_listed(Expr expr, std::span<const ExprId> args) {
+  const std::size_t count = body_.exprs.size();
+  const std::uint32_t index =
+      find_or_add(slots_, count, spot_of_list(expr, args, seed_), [&](std::uint32_t i) {
         const Expr& other = body_.exprs[i];
-        if (!listed) return std::memcmp(&other, &expr, sizeof(Expr)) == 0;
-        return other.op == op && other.detail == detail && other.imm == imm &&
+        return other.op == expr.op && other.detail == expr.detail && other.imm == expr.imm &&
                std::ranges::equal(operands(body_, other), args);
-      },
-      expected_);
-  if (index == count) {
-    body_.exprs.push_back(expr);
-  } else if (listed) {
-    body_.operands.resize(list);
-  }
+      });
+  if (index != count) return ExprId{index};
+  expr.args[0] = ExprId{body_.operands.size()};
+  expr.args[1] = ExprId{args.size()};
+  body_.operands.insert(body_.operands.end(), args.begin(), args.end());
+  body_.exprs.push_back(expr);
   return ExprId{index};
 }
 

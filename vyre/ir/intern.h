@@ -28,6 +28,8 @@ class Interner {
   ExprId make(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
 
  private:
+  ExprId make_listed(Expr expr, std::span<const ExprId> args);
+  void grow_table();
   std::uint32_t constant(const Bits& bits);
   std::uint32_t callee(std::string_view id);
 

@@ -73,14 +73,6 @@ const OperationInfo* find_function(std::string_view name) {
   return nullptr;
 }
 
-DataType second_operand(Operation op, DataType first) {
-  return info(op).signature == Signature::Shift && !is_vector(first) ? U32 : first;
-}
-
-DataType result_of(Operation op, DataType first) {
-  return info(op).signature == Signature::Test && !is_vector(first) ? U32 : first;
-}
-
 std::span<const AtomicInfo> all_atomics() { return kAtomics; }
 const AtomicInfo& info(AtomicOp op) { return kAtomics[static_cast<std::size_t>(op) - 1]; }
 const AtomicInfo* find_atomic(std::string_view text) { return find_text(kAtomics, text); }

@@ -36,7 +36,8 @@ struct OperationInfo {
 inline constexpr int kComparisonPrecedence = 3;  // these do not chain
 inline constexpr int kPrefixPrecedence = 10;
 
-// How many operands an operation has, for the loops that run over every expression.
+// How many operands an operation has, and its signature, for the loops that run over every
+// expression.
 inline constexpr auto kArity = [] {
   std::array<std::int8_t, 256> arity{};
 #define FORM(name, tag, count, meaning) arity[tag] = count;
@@ -44,6 +45,14 @@ inline constexpr auto kArity = [] {
 #define BINARY(name, text, precedence, tag, types, signature, laws, meaning) arity[tag] = 2;
 #include "vyre/ir/ops.def"
   return arity;
+}();
+inline constexpr auto kSignature = [] {
+  std::array<Signature, 256> all{};
+#define UNARY(name, text, tag, types, signature, laws, meaning) all[tag] = Signature::signature;
+#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) \
+  all[tag] = Signature::signature;
+#include "vyre/ir/ops.def"
+  return all;
 }();
 
 std::span<const OperationInfo> all_operations();
@@ -57,8 +66,14 @@ const OperationInfo* find_function(std::string_view name);
 
 // The type of an operation's second operand, and of its result, for a first operand of a type in
 // its set.
-DataType second_operand(Operation op, DataType first);
-DataType result_of(Operation op, DataType first);
+inline DataType second_operand(Operation op, DataType first) {
+  const bool shifts = kSignature[static_cast<std::size_t>(op)] == Signature::Shift;
+  return shifts && !is_vector(first) ? DataType::U32 : first;
+}
+inline DataType result_of(Operation op, DataType first) {
+  const bool tests = kSignature[static_cast<std::size_t>(op)] == Signature::Test;
+  return tests && !is_vector(first) ? DataType::U32 : first;
+}
 
 enum class AtomicOp : std::uint8_t {
 #define ATOMIC(name, text, tag, operands, order, meaning) name = tag,

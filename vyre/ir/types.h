@@ -38,7 +38,12 @@ inline std::string_view text(DataType type) { return info(type).text; }
 inline std::string argument_text(DataType type) { return std::string(text(type)); }
 
 // The least number of bytes a value of this type takes in a buffer.
-inline std::uint32_t min_bytes(DataType type) { return info(type).bytes; }
+inline constexpr std::uint8_t kMinBytes[] = {
+    0,  // Unknown; the rows are in the order of their tags
+#define TYPE(name, text, tag, bytes, lanes, width) bytes,
+#include "vyre/ir/types.def"
+};
+inline std::uint32_t min_bytes(DataType type) { return kMinBytes[static_cast<std::size_t>(type)]; }
 
 // The distance of two elements in a buffer: Bytes buffers are sequences of words.
 inline std::uint32_t stride(DataType element) {

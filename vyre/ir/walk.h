@@ -35,7 +35,6 @@ struct Roots {
   const ExprId* begin() const { return ids.data(); }
   const ExprId* end() const { return ids.data() + count; }
 };
-Roots roots(const Stmt& stmt);
 
 // Calls visit(ExprId&) for each of them.
 template <class Statement, class Visit>
@@ -53,13 +52,35 @@ void for_each_root(Statement& stmt, Visit visit) {
       },
       stmt);
 }
+inline Roots roots(const Stmt& stmt) {
+  Roots result;
+  for_each_root(stmt, [&](ExprId id) { result.add(id); });
+  return result;
+}
 
 // The local that a statement declares or assigns, and the one that it declares.
-LocalId* local_of(Stmt& stmt);
-LocalId declared(const Stmt& stmt);
+inline LocalId* local_of(Stmt& stmt) {
+  if (Let* let = std::get_if<Let>(&stmt)) return &let->local;
+  if (Assign* assign = std::get_if<Assign>(&stmt)) return &assign->local;
+  if (For* loop = std::get_if<For>(&stmt)) return &loop->variable;
+  if (Atomic* atomic = std::get_if<Atomic>(&stmt)) return &atomic->result;
+  return nullptr;
+}
+inline LocalId declared(const Stmt& stmt) {
+  if (const Let* let = std::get_if<Let>(&stmt)) return let->local;
+  if (const For* loop = std::get_if<For>(&stmt)) return loop->variable;
+  if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) return atomic->result;
+  return {};
+}
 
 // The first statement behind the subtree of `id`.
-StmtId next(const Body& body, StmtId id);
+inline StmtId next(const Body& body, StmtId id) {
+  const Stmt& stmt = body[id];
+  if (const If* branch = std::get_if<If>(&stmt)) return branch->end;
+  if (const For* loop = std::get_if<For>(&stmt)) return loop->end;
+  if (const Block* block = std::get_if<Block>(&stmt)) return block->end;
+  return StmtId{id.index + 1};
+}
 
 // An `else` block that is a lone `if` is written `else if`; it adds no level of nesting.
 bool is_else_if(const Body& body, const If& parent);
@@ -141,8 +162,13 @@ inline DataType type_of_detail(const Expr& expr) { return static_cast<DataType>(
 
 // Whether the bits are a value of the type: none beyond its size, and a bool is 0 or 1.
 bool is_value(const TypedBits& value);
-Bits literal_bits(const Body& body, const Expr& literal);
 inline bool is_wide(DataType type) { return min_bytes(type) > 4; }
+inline Bits literal_bits(const Body& body, const Expr& literal) {
+  if (is_wide(type_of_detail(literal))) return body.constants[literal.imm];
+  Bits bits;
+  bits.lanes[0] = literal.imm;
+  return bits;
+}
 
 // Calls visit(id) for each use of an expression below `root`, as written out: operands first and
 // left to right, a shared expression at each of its uses. Only for bodies whose written-out size

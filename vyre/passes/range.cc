@@ -434,21 +434,6 @@ Range between(unsigned width, u64 lo, u64 hi) {
   return result;
 }
 
-unsigned range_width(DataType type) {
-  switch (type) {
-    case DataType::U32:
-    case DataType::I32:
-    case DataType::Bool: return 32;
-    case DataType::U64: return 64;
-    case DataType::U128:
-    case DataType::Vec2U32:
-    case DataType::Vec4U32:
-    case DataType::Bytes:
-    case DataType::Unknown: return 0;
-  }
-  return 0;
-}
-
 Range any(DataType type) {
   return type == DataType::Bool ? between(32, 0, 1) : any(range_width(type));
 }

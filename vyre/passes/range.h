@@ -27,7 +27,20 @@ Range constant(unsigned width, std::uint64_t value);
 Range between(unsigned width, std::uint64_t lo, std::uint64_t hi);  // lo <= hi
 
 // 32 for u32, i32 and bool, 64 for u64, and 0 for the others.
-unsigned range_width(DataType type);
+inline unsigned range_width(DataType type) {
+  switch (type) {
+    case DataType::U32:
+    case DataType::I32:
+    case DataType::Bool: return 32;
+    case DataType::U64: return 64;
+    case DataType::U128:
+    case DataType::Vec2U32:
+    case DataType::Vec4U32:
+    case DataType::Bytes:
+    case DataType::Unknown: return 0;
+  }
+  return 0;
+}
 Range any(DataType type);  // 0 or 1 for bool
 
 inline bool is_constant(const Range& a) { return a.lo == a.hi; }

@@ -51,12 +51,19 @@ ExprId Simplifier::add(Operation op, std::uint8_t detail, std::uint32_t imm,
 }
 
 void Simplifier::catch_up() {
+  for (std::size_t i = known_.size(); i < out_.exprs.size(); ++i) know(out_.exprs[i]);
+}
+
+void Simplifier::know(const Expr& expr) {
   if (known_.empty()) known_.reserve(out_.exprs.capacity());
-  while (known_.size() < out_.exprs.size()) {
-    const Expr& expr = out_.exprs[known_.size()];
-    const bool constant = bits(ExprId{known_.size()}).has_value();
-    known_.push_back({type_of(expr), constant ? kConstant : static_cast<Look>(expr.op)});
-  }
+  const bool is_vector = expr.op == Operation::Vec2 || expr.op == Operation::Vec4;
+  const bool constant = is_vector && has_constant_lanes(expr);
+  known_.push_back({type_of(expr), constant ? kConstant : static_cast<Look>(expr.op)});
+}
+
+bool Simplifier::has_constant_lanes(const Expr& expr) const {
+  return std::ranges::all_of(operands(out_, expr),
+                             [&](ExprId arg) { return out_[arg].op == Operation::Literal; });
 }
 
 ExprId Simplifier::constant(DataType type, const Bits& bits) {
@@ -68,15 +75,12 @@ ExprId Simplifier::constant(DataType type, const Bits& bits) {
 }
 
 std::optional<Bits> Simplifier::bits(ExprId id) const {
+  if (!is_constant(id)) return {};
   const Expr& expr = out_[id];
   if (expr.op == Operation::Literal) return literal_bits(out_, expr);
-  if (expr.op != Operation::Vec2 && expr.op != Operation::Vec4) return {};
   Bits all;
   std::size_t lane = 0;
-  for (ExprId arg : operands(out_, expr)) {
-    if (out_[arg].op != Operation::Literal) return {};
-    all.lanes[lane++] = out_[arg].imm;
-  }
+  for (ExprId arg : operands(out_, expr)) all.lanes[lane++] = out_[arg].imm;
   return all;
 }
 

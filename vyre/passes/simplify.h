@@ -55,10 +55,12 @@ class Simplifier {
  private:
   ExprId add(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
   ExprId known(ExprId id) {
-    catch_up();
+    if (id.index == known_.size()) know(out_[id]);
     return id;
   }
+  void know(const Expr& expr);
   DataType type_of(const Expr& expr) const;
+  bool has_constant_lanes(const Expr& expr) const;
   Look look(ExprId id) const { return known_[id.index].look; }
   bool is_constant(ExprId id) const { return look(id) == kConstant; }
   ExprId folded(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
