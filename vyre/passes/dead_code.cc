@@ -13,8 +13,9 @@ class Liveness {
       : body_(body),
         needed_(body.stmts.size()),
         parent_(body.stmts.size()),
-        breaks_(body.stmts.size()),
-        definitions_(body.locals.size()),
+        previous_(body.stmts.size()),
+        last_break_(body.stmts.size()),
+        last_definition_(body.locals.size()),
         read_(body.locals.size()),
         mentioned_(body.exprs.size()) {}
 
@@ -24,13 +25,12 @@ class Liveness {
       stack.enter(i);
       const Stmt& stmt = body_.stmts[i];
       if (stack.frames().size() > 1) parent_[i] = StmtId{stack.back().owner};
-      Stmt copy = stmt;
-      const LocalId* local = local_of(copy);
-      if (local != nullptr && local->exists()) definitions_[local->index].push_back(StmtId{i});
+      const LocalId local = given(stmt);
+      if (local.exists()) chain(last_definition_[local.index], StmtId{i});
       if (std::holds_alternative<Break>(stmt)) {
         for (std::size_t k = stack.frames().size(); k-- > 0;) {
           if (!stack.frames()[k].is_loop) continue;
-          breaks_[stack.frames()[k].owner].push_back(StmtId{i});
+          chain(last_break_[stack.frames()[k].owner], StmtId{i});
           break;
         }
       }
@@ -44,13 +44,22 @@ class Liveness {
       const StmtId id = work_.back();
       work_.pop_back();
       if (parent_[id.index].exists()) need(parent_[id.index]);
-      for (StmtId leave : breaks_[id.index]) need(leave);
+      need_all(last_break_[id.index]);
       for (ExprId root : roots(body_[id])) read(root);
     }
     return std::move(needed_);
   }
 
  private:
+  // The local that a statement declares or assigns.
+  static LocalId given(const Stmt& stmt) {
+    const Assign* assign = std::get_if<Assign>(&stmt);
+    return assign != nullptr ? assign->local : declared(stmt);
+  }
+  void chain(StmtId& last, StmtId id) { previous_[id.index] = std::exchange(last, id); }
+  void need_all(StmtId last) {
+    for (StmtId id = last; id.exists(); id = previous_[id.index]) need(id);
+  }
   void need(StmtId id) {
     if (needed_[id.index]) return;
     needed_[id.index] = true;
@@ -68,17 +77,19 @@ class Liveness {
       for (ExprId operand : operands(body_, expr)) stack.push_back(operand);
       if (expr.op != Operation::Local || read_[expr.imm]) continue;
       read_[expr.imm] = true;
-      for (StmtId definition : definitions_[expr.imm]) need(definition);
+      need_all(last_definition_[expr.imm]);
     }
   }
 
   const Body& body_;
   std::vector<bool> needed_;
   std::vector<StmtId> parent_;
-  std::vector<std::vector<StmtId>> breaks_;       // by loop
-  std::vector<std::vector<StmtId>> definitions_;  // by local
-  std::vector<bool> read_;                        // by local
-  std::vector<bool> mentioned_;                   // by expression
+  std::vector<StmtId> previous_;         // the one before that leaves the same loop or gives the
+                                         // same local a value
+  std::vector<StmtId> last_break_;       // by loop
+  std::vector<StmtId> last_definition_;  // by local
+  std::vector<bool> read_;               // by local
+  std::vector<bool> mentioned_;          // by expression
   std::vector<StmtId> work_;
   std::vector<ExprId> exprs_;
 
@@ -88,15 +99,9 @@ class Liveness {
 
 struct Sweep {
   Draft& draft;
-  Liveness liveness;
-  std::vector<bool> needed;
+  const Liveness& liveness;
+  const std::vector<bool>& needed;
   std::vector<ExprId> memo;
-
-  explicit Sweep(Draft& to)
-      : draft(to),
-        liveness(to.from().body),
-        needed(liveness.run()),
-        memo(to.from().body.exprs.size()) {}
 
   Keep statement(StmtId id, const Stmt& source) {
     if (!needed[id.index]) return Keep::Nothing;
@@ -134,7 +139,7 @@ std::optional<Program> dead_code(const Program& program) {
   }
   if (!any) return std::nullopt;
   Draft draft(program, kNothing);
-  Sweep pass(draft);
+  Sweep pass{draft, liveness, needed, std::vector<ExprId>(program.body.exprs.size())};
   rewrite(draft, pass);
   return std::move(draft).finish();
 }

@@ -22,6 +22,7 @@ void name_apart(Program& program) {
   Body& body = program.body;
   const std::vector<BufferDecl>& buffers = program.buffers;
   std::unordered_set<std::string_view> all;
+  all.reserve(buffers.size() + body.locals.size());
   bool apart = true;
   for (const BufferDecl& buffer : buffers) all.insert(buffer.name);
   for (const Local& local : body.locals) apart = all.insert(local.name).second && apart;
@@ -30,12 +31,12 @@ void name_apart(Program& program) {
   struct Frame : OpenBlock {
     std::size_t declared = 0;
   };
-  std::unordered_set<std::string> visible;
-  std::unordered_set<std::string> taken;
+  std::vector<std::string> renamed(body.locals.size());  // those that get another name
+  std::unordered_set<std::string_view> visible;
+  visible.reserve(buffers.size() + body.locals.size());
   for (const BufferDecl& buffer : buffers) visible.insert(buffer.name);
-  for (const Local& local : body.locals) taken.insert(local.name);
-  std::unordered_map<std::string, std::uint32_t> numbers;
-  std::vector<std::string> declared_names;
+  std::unordered_map<std::string_view, std::uint32_t> numbers;
+  std::vector<std::string_view> declared_names;
   BlockStack<Frame> stack(body);
   const auto close = [&](const Frame& closed, Frame& now) {
     while (declared_names.size() > closed.declared) {
@@ -50,18 +51,23 @@ void name_apart(Program& program) {
     const bool is_loop = std::holds_alternative<For>(body.stmts[i]);
     const std::size_t before = declared_names.size();
     if (local.exists()) {
-      std::string& name = body.locals[local.index].name;
+      std::string_view name = body[local].name;
       if (visible.contains(name)) {
-        const std::string base(stem(name));
+        const std::string_view base = stem(name);
         std::uint32_t& number = numbers.try_emplace(base, 1).first->second;
+        std::string& other = renamed[local.index];
         do {
-          name = base + "_" + std::to_string(++number);
-        } while (visible.contains(name) || taken.contains(name));
+          other = std::string(base) + "_" + std::to_string(++number);
+        } while (visible.contains(other) || all.contains(other));
+        name = other;
       }
       visible.insert(name);
       declared_names.push_back(name);
     }
     if (Frame* opened = stack.open(i)) opened->declared = is_loop ? before : declared_names.size();
+  }
+  for (std::size_t i = 0; i < renamed.size(); ++i) {
+    if (!renamed[i].empty()) body.locals[i].name = std::move(renamed[i]);
   }
 }
 
@@ -158,6 +164,12 @@ std::vector<bool> assigned_locals(const Body& body) {
     if (const Assign* assign = std::get_if<Assign>(&stmt)) assigned[assign->local.index] = true;
   }
   return assigned;
+}
+
+std::vector<bool> varying(const Program& program, const std::vector<bool>& assigned) {
+  return spread(program.body, [&](const Expr& expr) {
+    return is_volatile(program, expr) || (expr.op == Operation::Local && assigned[expr.imm]);
+  });
 }
 
 }  // namespace vyre

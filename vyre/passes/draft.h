@@ -159,6 +159,18 @@ void rewrite(Draft& draft, Pass& pass) {
 // The locals that are given a value after they are declared.
 std::vector<bool> assigned_locals(const Body& body);
 
+// By expression: whether `has` holds for it, or for something in it.
+template <class Has>
+std::vector<bool> spread(const Body& body, Has has) {
+  std::vector<bool> found(body.exprs.size());
+  for (std::size_t i = 0; i < body.exprs.size(); ++i) {
+    bool any = has(body.exprs[i]);
+    for (ExprId arg : operands(body, body.exprs[i])) any = any || found[arg.index];
+    if (any) found[i] = true;
+  }
+  return found;
+}
+
 // The statements that somebody can notice, or that those depend on. (dead_code.cc)
 std::vector<bool> needed_statements(const Body& body);
 
@@ -200,5 +212,8 @@ ExprId copy_expr(Draft& draft, ExprId root, std::vector<ExprId>& memo, Leaf leaf
 inline bool is_volatile(const Program& program, const Expr& expr) {
   return expr.op == Operation::Load && is_written(program.buffers[expr.imm].access);
 }
+
+// By expression: whether it may be another value in the next statement.
+std::vector<bool> varying(const Program& program, const std::vector<bool>& assigned);
 
 }  // namespace vyre

@@ -33,16 +33,10 @@ class Forwarding {
         bounds_(bounds),
         wanted_(wanted),
         memo_(body_.exprs.size()),
-        varies_(body_.exprs.size()),
+        varies_(spread(body_, [&](const Expr& expr) { return is_volatile(draft.from(), expr); })),
         assigned_(assigned_locals(body_)),
         changes_(body_.locals.size()),
-        forgotten_(draft.from().buffers.size()) {
-    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
-      const Expr& expr = body_.exprs[i];
-      varies_[i] = is_volatile(draft.from(), expr);
-      for (ExprId arg : operands(body_, expr)) varies_[i] = varies_[i] || varies_[arg.index];
-    }
-  }
+        forgotten_(draft.from().buffers.size()) {}
 
   // What the walk has found.
   Wanted found;
@@ -186,8 +180,10 @@ class Forwarding {
     }
   }
   void name(ExprId load, LocalId local) {
-    for (Element& element : elements_) {
-      if (element.stmt != at_ || element.load != load || element.value.exists()) continue;
+    // Those of this statement are the last ones.
+    for (std::size_t i = elements_.size(); i-- > 0 && elements_[i].stmt == at_;) {
+      Element& element = elements_[i];
+      if (element.load != load || element.value.exists()) continue;
       element.value = searches_ ? load : draft_.make().local(local);
     }
   }

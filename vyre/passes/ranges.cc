@@ -49,17 +49,10 @@ Ranges::Ranges(const Program& program, const DispatchFacts* facts)
       facts_(facts),
       make_(program, nodes_, kFold | kOrder),
       memo_(body_.exprs.size()),
-      varies_(body_.exprs.size()),
+      varies_(varying(program, assigned_locals(body_))),
       locals_(body_.locals.size()),
       stack_(program.body),
-      marked_(body_.locals.size()) {
-  const std::vector<bool> assigned = assigned_locals(body_);
-  for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
-    const Expr& expr = body_.exprs[i];
-    varies_[i] = is_volatile(program, expr) || (expr.op == Operation::Local && assigned[expr.imm]);
-    for (ExprId arg : operands(body_, expr)) varies_[i] = varies_[i] || varies_[arg.index];
-  }
-}
+      marked_(body_.locals.size()) {}
 
 // --- Following the statements -------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ class Sharing {
         body_(program.body),
         assigned_(assigned_locals(body_)),
         memo_(body_.exprs.size()),
-        varies_(body_.exprs.size()),
+        varies_(varying(program, assigned_)),
         locals_(body_.locals.size()),
         latest_(body_.locals.size()),
         marked_(body_.locals.size()),
@@ -45,7 +45,6 @@ class Sharing {
         make_(program_, graph_, simplifications) {
     make_.local_types() = types_of(body_, program.buffers, {}, {}).locals;
     values_.reserve(body_.exprs.size());
-    study();
     collect();
     find_live();
     decide();
@@ -110,14 +109,6 @@ class Sharing {
   // it.
   enum class Runs : std::uint8_t { Either, First, Second, FirstAndLast };
 
-  void study() {
-    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
-      const Expr& expr = body_.exprs[i];
-      varies_[i] =
-          is_volatile(program_, expr) || (expr.op == Operation::Local && assigned_[expr.imm]);
-      for (ExprId arg : operands(body_, expr)) varies_[i] = varies_[i] || varies_[arg.index];
-    }
-  }
   std::uint32_t new_place(std::uint32_t parent, StmtId owner, bool is_loop) {
     places_.push_back({parent, places_[parent].depth + 1, owner, is_loop});
     return static_cast<std::uint32_t>(places_.size() - 1);

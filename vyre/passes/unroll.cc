@@ -23,16 +23,10 @@ class Unroller {
         body_(draft.from().body),
         rounds_(body_.stmts.size()),
         memo_(body_.exprs.size()),
-        varies_(body_.exprs.size()),
+        varies_(spread(body_, [](const Expr& expr) { return expr.op == Operation::Local; })),
         locals_(body_.locals.size()) {
     loops == Loops::Whole ? plan() : plan_partly();
     for (std::uint32_t i = 0; i < body_.locals.size(); ++i) names_.emplace_back(i);
-    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
-      varies_[i] = body_.exprs[i].op == Operation::Local;
-      for (ExprId arg : operands(body_, body_.exprs[i])) {
-        varies_[i] = varies_[i] || varies_[arg.index];
-      }
-    }
   }
 
   bool finds_any() const { return any_; }
