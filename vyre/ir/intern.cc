@@ -88,7 +88,7 @@ std::uint32_t find_or_add(std::vector<std::uint64_t>& slots, std::size_t entries
   return find_or_add(slots, entries, spot, equals);
 }
 
-Spot spot_of_plain(const Expr& expr, std::uint64_t seed) {
+inline Spot spot_of_plain(const Expr& expr, std::uint64_t seed) {
   // Operands that are not there are 0; what has a third one has no `imm`.
   const auto [a, b, c] = expr.args;
   const std::uint64_t head = static_cast<std::uint64_t>(expr.op) << 8 | expr.detail;
@@ -139,9 +139,9 @@ ExprId Interner::make(Operation op, std::uint8_t detail, std::uint32_t imm,
                       std::span<const ExprId> args) {
   const std::size_t count = body_.exprs.size();
   if (is_full(slots_, count)) grow_table();
-  Expr expr{op, detail, 0, imm, {ExprId{0u}, ExprId{0u}, ExprId{0u}}};
-  if (has_operand_list(op)) return make_listed(expr, args);
-  for (std::size_t i = 0; i < args.size(); ++i) expr.args[i] = args[i];
+  if (has_operand_list(op)) return make_listed({op, detail, 0, imm}, args);
+  const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : ExprId{0u}; };
+  const Expr expr{op, detail, 0, imm, {arg(0), arg(1), arg(2)}};
   const std::uint32_t index = find_or_add(slots_, count, spot_of_plain(expr, seed_),
                                           [&](std::uint32_t i) { return body_.exprs[i] == expr; });
   if (index == count) body_.exprs.push_back(expr);
@@ -258,6 +258,7 @@ Body canonical(const Body& body, std::uint32_t parameters) {
 Body renumbered(Body&& body, std::uint32_t parameters) {
   Body result;
   result.exprs.reserve(body.exprs.size());
+  result.locals.reserve(body.locals.size());
   std::vector<LocalId> locals(body.locals.size());
   const auto declare = [&](LocalId local) {
     locals[local.index] = LocalId{result.locals.size()};

@@ -305,8 +305,7 @@ std::optional<std::uint64_t> Ranges::remainder_below(const Expr& difference) {
   return divisor->lanes[0] | std::uint64_t{divisor->lanes[1]} << 32;
 }
 
-// What is known of a value wherever it is.
-Range Ranges::base(ExprId id) {
+void Ranges::find_bases() {
   if (bases_.empty()) {
     bases_.reserve(nodes_.exprs.capacity());
     leaves_.reserve(nodes_.exprs.capacity());
@@ -320,12 +319,11 @@ Range Ranges::base(ExprId id) {
     }
     leaves_.push_back(leaves);
   }
-  return bases_[id.index];
 }
 
 // What is known of it here.
 Range Ranges::range(ExprId id) {
-  const Range known = base(id);
+  const Range known = base(id);  // a copy: bases may be found meanwhile
   if ((leaves_[id.index] & refined_leaves_) == 0) return known;
   if (is_constant(known) || known.width == 0) return known;
   // Depth first, to a depth that is limited.

@@ -43,7 +43,10 @@ class Ranges {
   // The value of an expression of the statement, and what is known of it.
   ExprId value(ExprId expr);
   Range range(ExprId value);
-  Range base(ExprId value);  // wherever it is
+  const Range& base(ExprId value) {  // wherever it is
+    if (bases_.size() < nodes_.exprs.size()) find_bases();
+    return bases_[value.index];
+  }
   DataType type(ExprId value) const { return make_.type(value); }
 
   // The words of uniforms that were taken from the facts so far, each once.
@@ -96,6 +99,7 @@ class Ranges {
   void forget_assigned(StmtId first, StmtId end);
   void leave_statement(StmtId stmt);
   ExprId unknown(DataType type, const Range& range);
+  void find_bases();
   template <class Operand>
   Range computed(ExprId value, Operand operand);
   std::optional<std::uint64_t> remainder_below(const Expr& difference);

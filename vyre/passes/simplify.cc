@@ -89,16 +89,17 @@ ExprId Simplifier::make(Operation op, std::uint8_t detail, std::uint32_t imm,
   if ((what_ & kFold) != 0) {
     if (const ExprId simple = folded(op, detail, imm, args); simple.exists()) return simple;
   }
-  if (kArity[static_cast<std::size_t>(op)] <= 0 || depth_ > kMaxDepth) {
+  if ((what_ & ~kFold) == 0 || kArity[static_cast<std::size_t>(op)] <= 0 || depth_ > kMaxDepth) {
     return add(op, detail, imm, args);
   }
-  std::array<ExprId, 3> ordered{};
-  std::ranges::copy(args, ordered.begin());
-  args = std::span(ordered).first(args.size());
+  std::array<ExprId, 2> swapped;
   if ((what_ & (kAlgebra | kOrder)) != 0 && args.size() == 2 && is_commutative(op) &&
       !is_constant(args[1])) {
     const bool later = (what_ & kOrder) != 0 && args[1] < args[0];
-    if (is_constant(args[0]) || later) std::swap(ordered[0], ordered[1]);
+    if (is_constant(args[0]) || later) {
+      swapped = {args[1], args[0]};
+      args = swapped;
+    }
   }
   if ((what_ & kAlgebra) != 0) {
     ++depth_;

@@ -27,7 +27,7 @@ class Simplifier {
   // outlive this.
   Simplifier(const Program& program, Body& out, unsigned what);
 
-  // An expression with these operands, which are expressions of `out`.
+  // An expression with these operands, which are expressions of `out`; `args` itself is not in it.
   ExprId make(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
   ExprId make(Operation op, std::initializer_list<ExprId> args) {
     return make(op, 0, 0, std::span(args.begin(), args.size()));

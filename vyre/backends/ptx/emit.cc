@@ -1276,8 +1276,8 @@ Program finish_ptx(const Program& program) {
   for (const std::string_view name : {"partly", "decide", "strength", "dead_code"}) {
     passes.push_back(find_pass(name));
   }
-  const Result<Program> finished = optimise(Linked{program, {}}, passes);
-  return finished ? *finished : program;
+  Result<Program> finished = optimise(Linked{program, {}}, passes);
+  return finished ? std::move(*finished) : program;
 }
 
 Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry) {

@@ -1,6 +1,8 @@
 #include "vyre/backends/ptx/ops.h"
 
 #include <bit>
+#include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace vyre {
@@ -76,25 +78,32 @@ PtxOperand PtxCode::named(Kind kind, std::string_view name, bool is_mutable) {
 void PtxCode::append(const Operand& operand) {
   switch (operand.kind) {
     case Kind::Nothing: break;
-    case Kind::Word: text_ += "%r" + std::to_string(operand.value); break;
-    case Kind::Wide: text_ += "%d" + std::to_string(operand.value); break;
-    case Kind::Predicate: text_ += "%p" + std::to_string(operand.value); break;
+    case Kind::Word:
+      text_ += "%r";
+      append(operand.value);
+      break;
+    case Kind::Wide:
+      text_ += "%d";
+      append(operand.value);
+      break;
+    case Kind::Predicate:
+      text_ += "%p";
+      append(operand.value);
+      break;
     case Kind::Named: text_ += names_[operand.value].text; break;
     case Kind::Literal:
       // As programs are printed.
-      if (operand.value < 65536) {
-        text_ += std::to_string(operand.value);
-      } else {
-        char digits[16];
-        std::size_t count = 0;
-        for (std::uint64_t rest = operand.value; rest != 0; rest >>= 4) {
-          digits[count++] = "0123456789abcdef"[rest & 15];
-        }
-        text_ += "0x";
-        while (count > 0) text_ += digits[--count];
-      }
+      if (operand.value < 65536) return append(operand.value);
+      char digits[16];
+      text_ += "0x";
+      text_.append(digits, std::to_chars(digits, std::end(digits), operand.value, 16).ptr);
       break;
   }
+}
+
+void PtxCode::append(std::uint64_t number) {
+  char digits[20];
+  text_.append(digits, std::to_chars(digits, std::end(digits), number).ptr);
 }
 
 void PtxCode::append(const PtxAddress& address) {
@@ -113,10 +122,9 @@ void PtxCode::append(std::span<const Operand> list) {
   text_ += '}';
 }
 
-PtxOperand PtxCode::begin(Kind kind, std::string_view before) {
+// The new register that an instruction makes.
+PtxOperand PtxCode::define_here(Kind kind) {
   const Operand result = fresh(kind);
-  text_ += '\t';
-  text_ += before;
   text_ += ' ';
   const std::size_t at = text_.size();
   append(result);
@@ -126,7 +134,11 @@ PtxOperand PtxCode::begin(Kind kind, std::string_view before) {
 
 PtxOperand PtxCode::make(Kind kind, std::string_view op, std::string_view type,
                          std::initializer_list<Operand> sources) {
-  const Operand result = begin(kind, std::string(op) + "." + std::string(type));
+  text_ += '\t';
+  text_ += op;
+  text_ += '.';
+  text_ += type;
+  const Operand result = define_here(kind);
   for (const Operand& source : sources) {
     text_ += ", ";
     append(source);
@@ -167,7 +179,7 @@ PtxOperand PtxCode::in_register(const Operand& operand, Kind kind) {
 void PtxCode::put_label(std::string_view what, std::uint32_t label) {
   last_ = {};
   text_ += what;
-  text_ += std::to_string(label);
+  append(label);
   text_ += ":\n";
 }
 

@@ -83,7 +83,9 @@ class PtxCode {
   // `before result after...` with a new register.
   template <class... Pieces>
   Operand define(Kind kind, std::string_view before, const Pieces&... after) {
-    const Operand result = begin(kind, before);
+    text_ += '\t';
+    text_ += before;
+    const Operand result = define_here(kind);
     (append(after), ...);
     text_ += ";\n";
     return result;
@@ -113,11 +115,12 @@ class PtxCode {
     bool is_mutable;
   };
   void append(std::string_view piece) { text_ += piece; }
-  void append(std::uint32_t number) { text_ += std::to_string(number); }
+  void append(std::uint64_t number);
+  void append(std::uint32_t number) { append(std::uint64_t{number}); }
   void append(const PtxAddress& address);
   void append(const Operand& operand);
   void append(std::span<const Operand> list);  // one, or several in braces
-  Operand begin(Kind kind, std::string_view before);
+  Operand define_here(Kind kind);
   Kind kind_of(const Operand& operand) const;
 
   std::string text_;
