@@ -74,6 +74,7 @@ void name_apart(Program& program) {
 Draft::Draft(const Program& from, unsigned simplifications, Expressions begin)
     : from_(from), begin_(begin), make_(from, out_, simplifications) {
   if (has_same()) {
+    out_.exprs.reserve(expected_exprs(from.body));
     out_.exprs = from.body.exprs;
     out_.operands = from.body.operands;
     out_.constants = from.body.constants;

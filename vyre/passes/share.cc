@@ -44,7 +44,7 @@ class Sharing {
         runs_(body_.stmts.size()),
         make_(program_, graph_, simplifications) {
     make_.local_types() = types_of(body_, program.buffers, {}, {}).locals;
-    values_.reserve(body_.exprs.size());
+    values_.reserve(expected_exprs(body_));
     collect();
     find_live();
     decide();

@@ -19,7 +19,7 @@ constexpr ExprId kNone{};
 }  // namespace
 
 Simplifier::Simplifier(const Program& program, Body& out, unsigned what)
-    : program_(program), out_(out), interner_(out, program.body.exprs.size()), what_(what) {}
+    : program_(program), out_(out), interner_(out, expected_exprs(program.body)), what_(what) {}
 
 DataType Simplifier::type_of(const Expr& expr) const {
   const std::span<const ExprId> args = operands(out_, expr);

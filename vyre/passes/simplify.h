@@ -21,6 +21,9 @@ enum Simplification : unsigned {
   kOrder = 8,     // put the operands of commutative operations in one order
 };
 
+// How many expressions a pass may need for what has those of a body: a few more than there are.
+inline std::size_t expected_exprs(const Body& body) { return body.exprs.size() * 5 / 4; }
+
 class Simplifier {
  public:
   // `out` gets the expressions; `program` is for buffers and the shape of workgroups, and both

@@ -75,8 +75,6 @@ class Emitter {
   PtxKernel emit(std::string_view entry);
 
  private:
-  static constexpr std::uint32_t kNever = 0xffffffff;
-
   struct Frame : OpenBlock {
     std::size_t kept = 0;  // how much is known outside
     bool ended = false;    // a `return` or `break` was its last statement
@@ -100,21 +98,32 @@ class Emitter {
   struct Copy {
     Copy(const Body& body, const PtxPlaces& places)
         : locals(body.locals.size()),
-          memo(body.exprs.size()),
-          memo_of(body.exprs.size(), kNever),
+          memo_at(body.exprs.size()),
           loaded(places.packs.size()),
           stored(places.packs.size()) {}
 
     std::array<Operand, 3> invocation;
     std::array<Operand, 3> workgroup;
     std::vector<Held> locals;
-    std::vector<PtxValue> memo;                // by expression: its value in a statement
-    std::vector<std::uint32_t> memo_of;        // and in which
+    std::vector<PtxValue> memo;                // what this statement has computed so far
+    std::vector<std::uint32_t> memo_at;        // by expression: its number among all computed, or 0
+    std::uint32_t before = 0;                  // computed by earlier statements
     std::vector<std::vector<Operand>> loaded;  // by pack
     std::vector<std::vector<Operand>> stored;
     std::unordered_map<std::uint64_t, Operand> known;
     std::vector<Operand> conditions;       // that part copies, of the blocks that are open
     std::vector<Operand> runs{Operand{}};  // with those: whether it does; none: yes
+
+    bool knows(ExprId id) const { return memo_at[id.index] > before; }
+    const PtxValue& operator[](ExprId id) const { return memo[memo_at[id.index] - before - 1]; }
+    void know(ExprId id, const PtxValue& value) {
+      memo.push_back(value);
+      memo_at[id.index] = before + static_cast<std::uint32_t>(memo.size());
+    }
+    void forget() {
+      before += static_cast<std::uint32_t>(memo.size());
+      memo.clear();
+    }
   };
   template <class Id>
   Copy& copy_of(Id id) {
@@ -162,10 +171,14 @@ class Emitter {
   void begin_loop(std::uint32_t i, const For& loop);
 
   // --- Expressions
+  struct Visit {
+    ExprId id;
+    bool ready;
+  };
   const PtxValue& value(ExprId root);
   void needs(ExprId id, std::vector<ExprId>& list) const;
   PtxValue made(ExprId id);
-  const PtxValue& memo(ExprId id) { return copy_of(id).memo[id.index]; }
+  const PtxValue& memo(ExprId id) { return copy_of(id)[id]; }
   PtxValue product(ExprId id, const PtxValue& a, const PtxValue& b);
 
   // --- Memory
@@ -220,6 +233,8 @@ class Emitter {
   std::vector<std::pair<Copy*, std::uint64_t>>
       kept_;                     // what is known, in the order in which it came
   std::vector<Operand> limits_;  // of the loops that are open
+  std::vector<Visit> work_;      // room for walks
+  std::vector<ExprId> list_;
   std::uint32_t line_ = 0;
   PtxKernel kernel_;
 };
@@ -609,6 +624,7 @@ PtxKernel Emitter::emit(std::string_view entry) {
   for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
     stack.enter(i, [&](const Frame& closed, Frame& now) { close(closed, now); });
     at_ = StmtId{i};
+    for (Copy& copy : all_) copy.forget();
     statement(i);
     const Stmt& stmt = body_.stmts[i];
     if (std::holds_alternative<Break>(stmt) || std::holds_alternative<Return>(stmt)) {
@@ -632,7 +648,10 @@ PtxKernel Emitter::emit(std::string_view entry) {
   kernel_.text = outside + "// workgroups of a block: " + workgroups + "\n.visible .entry " +
                  kernel_.entry + "(" + list + "\n)\n.reqntid " + std::to_string(block[0]) + ", " +
                  std::to_string(block[1]) + ", " + std::to_string(block[2]) + room() + "\n{\n" +
-                 code_.declarations() + code_.text() + "}\n";
+                 code_.declarations();
+  kernel_.text.reserve(kernel_.text.size() + code_.text().size() + 2);
+  kernel_.text += code_.text();
+  kernel_.text += "}\n";
   return std::move(kernel_);
 }
 
@@ -944,29 +963,23 @@ void Emitter::needs(ExprId id, std::vector<ExprId>& list) const {
   for (ExprId arg : operands(body_, expr)) list.push_back(arg);
 }
 
-// The value in this statement, computed once in it.
+// The value in this statement, computed once in it; it stays where it is until the next one is.
 const PtxValue& Emitter::value(ExprId root) {
-  struct Visit {
-    ExprId id;
-    bool ready;
-  };
-  std::vector<Visit> work{{root, false}};
-  std::vector<ExprId> list;
-  while (!work.empty()) {
-    const Visit visit = work.back();
-    work.pop_back();
-    const std::uint32_t i = visit.id.index;
+  const std::size_t outer = work_.size();  // an address is computed while an access is
+  work_.push_back({root, false});
+  while (work_.size() > outer) {
+    const Visit visit = work_.back();
+    work_.pop_back();
     Copy& copy = copy_of(visit.id);
-    if (copy.memo_of[i] == at_.index) continue;
+    if (copy.knows(visit.id)) continue;
     if (visit.ready) {
-      copy.memo[i] = made(visit.id);
-      copy.memo_of[i] = at_.index;
+      copy.know(visit.id, made(visit.id));
       continue;
     }
-    work.push_back({visit.id, true});
-    list.clear();
-    needs(visit.id, list);
-    for (std::size_t k = list.size(); k-- > 0;) work.push_back({list[k], false});
+    work_.push_back({visit.id, true});
+    list_.clear();
+    needs(visit.id, list_);
+    for (std::size_t k = list_.size(); k-- > 0;) work_.push_back({list_[k], false});
   }
   return memo(root);
 }
