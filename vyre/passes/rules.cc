@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <functional>
+#include <numeric>
 
 #include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
@@ -106,6 +107,7 @@ class PatternParser {
     std::uint8_t left = prefix();
     while (!failed_) {
       skip();
+      if (rest_.empty() || rest_[0] == ')' || rest_[0] == ',') return left;
       const auto found = std::ranges::find_if(
           rows, [&](const OperationInfo* row) { return rest_.starts_with(row->text); });
       if (found == rows.end() || (*found)->precedence < least) return left;
@@ -231,8 +233,11 @@ struct Table {
   struct Of {
     std::array<std::uint8_t, 256> first{};  // per look of the first operand: its class
     std::array<std::uint8_t, 256> second{};
-    std::size_t seconds = 1;                          // how many classes there are
-    std::vector<std::vector<const Rule*>> lists{{}};  // per class of the first, and of the second
+    std::size_t firsts = 1;  // how many classes there are
+    std::size_t seconds = 1;
+    // Per class of the first, and of the second: a list, which begins here and ends with the next.
+    std::vector<std::uint32_t> begins;
+    std::vector<const Rule*> lists;
   };
   std::array<Of, 256> operations;
 
@@ -252,36 +257,50 @@ struct Table {
         }
       }
     }
-    const auto of = [&](const Rule& rule) -> Of& {
-      return operations[static_cast<std::size_t>(rule.pattern.root().op)];
-    };
-    std::array<std::size_t, 256> firsts;
-    firsts.fill(1);
+    find_classes();
+    fill_lists();
+  }
+
+  void find_classes() {
     for (const Rule& rule : rules) {
       const auto ask = [](std::array<std::uint8_t, 256>& classes, std::size_t& count, Look look) {
         if (look == kAnything || classes[look] != 0) return;
         classes[look] = static_cast<std::uint8_t>(count++);
       };
-      ask(of(rule).first, firsts[static_cast<std::size_t>(rule.pattern.root().op)], rule.looks[0]);
+      ask(of(rule).first, of(rule).firsts, rule.looks[0]);
       ask(of(rule).second, of(rule).seconds, rule.looks[1]);
     }
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      operations[i].lists.resize(firsts[i] * operations[i].seconds);
-    }
+  }
+
+  void fill_lists() {
+    for (Of& each : operations) each.begins.resize(each.firsts * each.seconds + 1);
     for (const Rule& rule : rules) {
-      Of& table = of(rule);
-      // The classes that a look fits, from the first one to the one behind the last.
-      const auto fits = [](Look look, std::size_t own, std::size_t count) {
-        return look == kAnything ? std::pair(std::size_t{0}, count) : std::pair(own, own + 1);
-      };
-      const std::size_t count = table.lists.size() / table.seconds;
-      const auto [first, end] = fits(rule.looks[0], table.first[rule.looks[0]], count);
-      const auto [second, last] = fits(rule.looks[1], table.second[rule.looks[1]], table.seconds);
-      for (std::size_t i = first; i < end; ++i) {
-        for (std::size_t k = second; k < last; ++k) {
-          table.lists[i * table.seconds + k].push_back(&rule);
-        }
-      }
+      for_each_list(rule, [&](std::size_t list) { ++of(rule).begins[list]; });
+    }
+    // First where each list ends; when it has been filled backwards, that is where it begins.
+    for (Of& each : operations) {
+      std::partial_sum(each.begins.begin(), each.begins.end(), each.begins.begin());
+      each.lists.resize(each.begins.back());
+    }
+    for (std::size_t i = rules.size(); i-- > 0;) {
+      Of& to = of(rules[i]);
+      for_each_list(rules[i], [&](std::size_t list) { to.lists[--to.begins[list]] = &rules[i]; });
+    }
+  }
+
+  Of& of(const Rule& rule) { return operations[static_cast<std::size_t>(rule.pattern.root().op)]; }
+  // The lists that a rule belongs to, by number.
+  template <class Visit>
+  void for_each_list(const Rule& rule, Visit visit) {
+    const Of& table = of(rule);
+    // The classes that a look fits, from the first one to the one behind the last.
+    const auto fits = [](Look look, std::size_t own, std::size_t count) {
+      return look == kAnything ? std::pair(std::size_t{0}, count) : std::pair(own, own + 1);
+    };
+    const auto [first, end] = fits(rule.looks[0], table.first[rule.looks[0]], table.firsts);
+    const auto [second, last] = fits(rule.looks[1], table.second[rule.looks[1]], table.seconds);
+    for (std::size_t i = first; i < end; ++i) {
+      for (std::size_t k = second; k < last; ++k) visit(i * table.seconds + k);
     }
   }
 };
@@ -384,7 +403,8 @@ bool holds(const Pattern& condition, DataType t, const PatternValues& values) {
 std::span<const Rule* const> rules_for(Operation op, Look first, Look second) {
   static const Table& table = *new Table;  // large, and for as long as the process lives
   const Table::Of& of = table.operations[static_cast<std::size_t>(op)];
-  return of.lists[of.first[first] * of.seconds + of.second[second]];
+  const std::size_t list = of.first[first] * of.seconds + of.second[second];
+  return std::span(of.lists).subspan(of.begins[list], of.begins[list + 1] - of.begins[list]);
 }
 
 }  // namespace vyre

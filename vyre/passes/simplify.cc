@@ -22,7 +22,6 @@ Simplifier::Simplifier(const Program& program, Body& out, unsigned what)
     : program_(program), out_(out), interner_(out, expected_exprs(program.body)), what_(what) {}
 
 DataType Simplifier::type_of(const Expr& expr) const {
-  const std::span<const ExprId> args = operands(out_, expr);
   switch (expr.op) {
     case Operation::Literal:
     case Operation::Cast: return type_of_detail(expr);
@@ -33,14 +32,14 @@ DataType Simplifier::type_of(const Expr& expr) const {
     case Operation::WorkgroupId:
     case Operation::LocalId:
     case Operation::Lane: return DataType::U32;
-    case Operation::Select: return type(args[1]);
+    case Operation::Select: return type(expr.args[1]);
     case Operation::Vec2: return DataType::Vec2U32;
     case Operation::Vec4: return DataType::Vec4U32;
     case Operation::Call: return DataType::Unknown;  // expanded before
 #define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
 #define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
 #include "vyre/ir/ops.def"
-      return result_of(expr.op, type(args[0]));
+      return result_of(expr.op, type(expr.args[0]));
   }
   return DataType::Unknown;
 }
