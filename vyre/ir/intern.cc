@@ -23,14 +23,15 @@ constexpr std::size_t kRow = 8;  // slots: a cache line
 template <class Visit>
 void probe(std::vector<std::uint64_t>& slots, Spot spot, Visit visit) {
   const std::size_t mask = slots.size() / kRow - 1;
-  std::size_t row = spot.near / 4 & mask;
-  for (bool first = true;; first = false) {
-    std::uint64_t* const begin = slots.data() + row * kRow;
+  const auto found_in = [&](std::size_t row) {
+    std::uint64_t* const begin = slots.data() + (row & mask) * kRow;
     for (std::size_t k = 0; k < kRow; ++k) {
-      if (visit(begin[(spot.hash + k) % kRow])) return;
+      if (visit(begin[(spot.hash + k) % kRow])) return true;
     }
-    row = (first ? spot.hash >> 8 : row + (spot.hash >> 40 | 1)) & mask;
-  }
+    return false;
+  };
+  if (found_in(spot.near / 4)) return;
+  for (std::uint64_t row = spot.hash >> 8; !found_in(row);) row += spot.hash >> 40 | 1;
 }
 
 // A slot is the index of an entry + 1 below half of its hash, so that most others are passed over

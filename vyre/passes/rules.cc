@@ -255,6 +255,9 @@ struct Table {
         for (std::size_t k = 0; k < count; ++k) {
           each.looks[k] = look_of(each.pattern.nodes[root.args[k]]);
         }
+        const PatternNode& first = each.pattern.nodes[root.args[0]];
+        each.twice = count == 2 && first.kind == PatternNode::Kind::Variable &&
+                     first == each.pattern.nodes[root.args[1]];
       }
     }
     find_classes();

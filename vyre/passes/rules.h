@@ -100,6 +100,7 @@ struct Rule {
   Pattern result;
   Pattern condition;
   std::array<Look, 3> looks{};  // of the operands
+  bool twice = false;           // the first two operands are the same variable
   std::uint32_t row = 0;
 };
 std::optional<Rule> read_rule(const RuleRow& row);

@@ -235,6 +235,7 @@ ExprId Simplifier::rewritten(Operation op, std::uint8_t detail, std::span<const 
   for (const Rule* each : rules_for(op, look(args[0]), second)) {
     const Rule& rule = *each;
     if (rule.looks[2] != kAnything && rule.looks[2] != third) continue;
+    if (rule.twice && args[0] != args[1]) continue;
     if (rule.strength && (what_ & kStrength) == 0) continue;
     const PatternNode& root = rule.pattern.root();
     if (op == Operation::Cast && static_cast<DataType>(detail) != root.role.fixed) continue;
