@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/gangs.h"
@@ -100,10 +101,13 @@ Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target) {
   std::optional<CpuProgram> program;
   if (const std::optional<std::string> bytes = read_cache(key)) program = unpack(*bytes);
   if (!program || program->key != key) {
+    // The first time LLVM takes as long to load as the program takes to optimise.
     std::string reason;
-    const llvm::Api* api = llvm::load_llvm(reason);
-    if (api == nullptr) return no_llvm(reason);
+    const llvm::Api* api = nullptr;
+    std::thread loader([&] { api = llvm::load_llvm(reason); });
     const Result<CpuReady> made = prepare_cpu(linked, target);
+    loader.join();
+    if (api == nullptr) return no_llvm(reason);
     if (!made) return made.diagnostics();
     Result<CpuCode> code =
         emit_cpu(*api, made->program, made->bounds, made->target, made->is_limited);
