@@ -94,6 +94,7 @@ class Differential : public ::testing::Test {
     };
     first = number("VYRE_SEED", first);
     count = number("VYRE_COUNT", count);
+    EXPECT_GT(count, 0u);
     const unsigned threads = uses_all_cores ? std::max(1u, std::thread::hardware_concurrency()) : 1;
     std::atomic<std::uint64_t> next = first;
     const auto work = [&] {
