@@ -346,7 +346,7 @@ Written large(Random& random) {
   return w;
 }
 
-// Each of these gave other bytes once, or none.
+// Each of these gave other bytes once, or none; the last one where a check was taken out.
 std::vector<Written> once_wrong(Random& random) {
   std::vector<Written> all;
   all.push_back({R"(
@@ -536,6 +536,20 @@ program left workgroup(2) {
 )",
                  {1, 1, 1},
                  {{"out", {7, 8}}}});
+  // What lies behind a row that was copied is not where the row is from.
+  all.push_back({R"(
+program behind workgroup(16) {
+  read a: u32[]
+  read_write out: u32[]
+  workgroup tile: u32[64]
+
+  tile[local_id.x] = a[invocation_id.x]
+  barrier
+  out[invocation_id.x] = tile[3] + tile[20] * 5 + tile[local_id.x] * 7
+}
+)",
+                 {8, 1, 1},
+                 {{"a", words(random, 128)}, {"out", words(random, 128)}}});
   return all;
 }
 

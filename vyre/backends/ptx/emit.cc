@@ -1205,8 +1205,8 @@ std::string_view Emitter::space(const BufferDecl& buffer, bool loads) const {
 
 void Emitter::put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
                        std::span<const Operand> to) {
-  // Also where nobody looks at what was not loaded: ptxas would take it for what is loaded at the
-  // same address under another condition.
+  // Also where nobody looks at what was not loaded: a register without a value may be anything, and
+  // ptxas took it for what is loaded from there under another condition.
   for (const Operand& part : to) {
     if (condition.exists()) code_.move(part, literal(0));
   }
