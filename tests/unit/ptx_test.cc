@@ -45,7 +45,7 @@ TEST(Ptx, OnlyWhatNobodyWritesIsLoadedAsSuch) {
   EXPECT_EQ(count_of(code, "ld.global.u32"), kCopies) << code;
 }
 
-// ptxas makes wrong code of the first two, as a GPU shows, and of the third what it may.
+// ptxas makes wrong code of these, as a GPU shows, and of the last what it may.
 TEST(Ptx, WhatTheAssemblerGetsWrongIsNotThere) {
   // Two `max` in a row of which one has a negated operand.
   const std::string negated = ptx_of(with_body(R"(
@@ -60,6 +60,12 @@ TEST(Ptx, WhatTheAssemblerGetsWrongIsNotThere) {
   out[invocation_id.x] = u32(bool(v) && bool(x)) ^ v.x ^ select(x < 4, 2, 0))"));
   EXPECT_EQ(count_of(chosen, R"(selp\.b32 %r[0-9]+, [0-9]+, 0,)"), 0u) << chosen;
   EXPECT_GE(count_of(chosen, R"(selp\.b32 %r[0-9]+, 0, [12],)"), 3u) << chosen;
+  // A u64 that is taken from the high word of a product.
+  const std::string high = ptx_of(with_body(R"(
+  let x = vec2u32(a[invocation_id.x], a[7])
+  out[invocation_id.x] = u32(u64(mul_high(x.x, table[1])) - u64(x) >> 32))"));
+  EXPECT_EQ(count_of(high, "mul\\.hi"), 0u) << high;
+  EXPECT_GE(count_of(high, "mul\\.wide"), kCopies) << high;
   // Loads under conditions into registers without a value.
   const std::string loads = ptx_of(with_body(R"(
   if invocation_id.x < 7 { out[invocation_id.x] = table[3] })"));

@@ -14,7 +14,7 @@ bool depends(Operation op) {
       Operation::Lt,     Operation::Gt,    Operation::Le,  Operation::Ge,         Operation::Eq,
       Operation::Ne,     Operation::And,   Operation::Or,  Operation::LogicalNot, Operation::Min,
       Operation::Max,    Operation::Mod,   Operation::Div, Operation::BitAnd,     Operation::Shr,
-      Operation::SubSat, Operation::AddSat};
+      Operation::SubSat, Operation::AddSat, Operation::Local, Operation::Load};
   constexpr auto kTable = [] {
     std::array<bool, 256> table{};
     for (Operation each : kOps) table[static_cast<std::size_t>(each)] = true;
@@ -54,7 +54,8 @@ class Decision {
     using Kind = Outcome::Kind;
     const Expr& expr = body_[at];
     const std::span<const ExprId> args = operands(body_, expr);
-    if (expr.op == Operation::Literal || (args.empty() && facts_ == nullptr)) return {};
+    const bool is_local = expr.op == Operation::Local;
+    if (expr.op == Operation::Literal || (args.empty() && !is_local && facts_ == nullptr)) return {};
     const ExprId value = ranges_.value(at);
     const unsigned width = range_width(ranges_.type(value));
     if (width == 0) return {};

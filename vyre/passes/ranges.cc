@@ -286,7 +286,7 @@ Range Ranges::computed(ExprId id, Operand operand) {
       break;
   }
   const DataType first = make_.type(args[0]);
-  if (range_width(first) == 0) return any(type);
+  if (range_width(first) == 0) return is_comparison(expr.op) ? between(width, 0, 1) : any(type);
   if (const auto divisor = remainder_below(expr)) {
     return apply(Operation::Mod, false, operand(args[0]), constant(width, *divisor));
   }
@@ -395,6 +395,9 @@ void Ranges::assume(ExprId root, bool root_holds, StmtId guard) {
       const Range zero = constant(known.width, 0);
       const Operation test = holds ? Operation::Ne : Operation::Eq;
       if (const auto narrowed = refine(test, false, known, zero)) narrow(id, *narrowed);
+      if (expr.op == Operation::Cast && make_.type(id) == DataType::Bool) {
+        parts.push_back({expr.args[0], holds});
+      }
     }
   }
 }

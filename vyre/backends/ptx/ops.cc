@@ -443,7 +443,11 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
       const Operand larger = make("max", plain(type), a, b);
       return make("sub", plain(type), larger, make("min", plain(type), a, b));
     }
-    case Operation::MulHigh: return make("mul.hi", plain(type), a, b);
+    case Operation::MulHigh:
+      if (wide) return make("mul.hi", "u64", a, b);
+      // There is mul.hi.u32. Where ptxas sees a u64 taken from what that gives, it makes code that
+      // is wrong for a u64 whose low word is 0.
+      return halves(code_.wide("mul.wide", "u32", {a, b})).high;
     case Operation::AddSat:
       if (type == DataType::I32) return saturated(op, a, b);
       // As much of b as there is room for.
