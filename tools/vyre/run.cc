@@ -149,7 +149,8 @@ int run_run(const Invocation& invocation, const Console& console) {
       request->options.progress = progress.sink();
       return run_on(choice, *plan, *request);
     }();
-    if (!ran.ok() && !invocation.has("--backend") && ran.diagnostics()[0].code == Code::B005) {
+    const Code code = ran.ok() ? Code{} : ran.diagnostics()[0].code;
+    if ((code == Code::B003 || code == Code::B005) && !invocation.has("--backend")) {
       // What the default cannot do the reference can.
       std::fprintf(console.err, "note: running on `interp`: %s\n",
                    ran.diagnostics()[0].problem.c_str());

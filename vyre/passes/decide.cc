@@ -11,9 +11,9 @@ namespace {
 // little more is known there than anywhere else.
 bool depends(Operation op) {
   static constexpr Operation kOps[] = {
-      Operation::Lt,     Operation::Gt,    Operation::Le,  Operation::Ge,         Operation::Eq,
-      Operation::Ne,     Operation::And,   Operation::Or,  Operation::LogicalNot, Operation::Min,
-      Operation::Max,    Operation::Mod,   Operation::Div, Operation::BitAnd,     Operation::Shr,
+      Operation::Lt,     Operation::Gt,     Operation::Le,    Operation::Ge,         Operation::Eq,
+      Operation::Ne,     Operation::And,    Operation::Or,    Operation::LogicalNot, Operation::Min,
+      Operation::Max,    Operation::Mod,    Operation::Div,   Operation::BitAnd,     Operation::Shr,
       Operation::SubSat, Operation::AddSat, Operation::Local, Operation::Load};
   constexpr auto kTable = [] {
     std::array<bool, 256> table{};
@@ -55,7 +55,8 @@ class Decision {
     const Expr& expr = body_[at];
     const std::span<const ExprId> args = operands(body_, expr);
     const bool is_local = expr.op == Operation::Local;
-    if (expr.op == Operation::Literal || (args.empty() && !is_local && facts_ == nullptr)) return {};
+    if (expr.op == Operation::Literal || (args.empty() && !is_local && facts_ == nullptr))
+      return {};
     const ExprId value = ranges_.value(at);
     const unsigned width = range_width(ranges_.type(value));
     if (width == 0) return {};

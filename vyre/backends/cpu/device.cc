@@ -251,16 +251,6 @@ class CpuDevice : public Device {
   DeviceInfo info_;
 };
 
-// Whether LLVM seems to be here, without loading it.
-bool finds_llvm(std::string& reason) {
-  for (const char* path :
-       {"/usr/lib/x86_64-linux-gnu/libLLVM.so.19.1", "/usr/lib64/libLLVM.so.19.1",
-        "/usr/lib/libLLVM.so.19.1", "/usr/lib/llvm-19/lib/libLLVM.so.19.1"}) {
-    if (access(path, R_OK) == 0) return true;
-  }
-  return llvm::load_llvm(reason) != nullptr;
-}
-
 }  // namespace
 
 Result<Artifact> emit_cpu_artifact(const Linked& linked) {
@@ -282,7 +272,7 @@ Opened open_cpu(std::uint32_t) {
     return {nullptr, "this machine does not run what VYRE_CPU asks for, `" + shorten(wanted) + "`"};
   }
   std::string reason;
-  if (!finds_llvm(reason)) return {nullptr, reason};
+  if (!llvm::finds_llvm(reason)) return {nullptr, reason};
   return {std::make_unique<CpuDevice>(*target), {}};
 }
 

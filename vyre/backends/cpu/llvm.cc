@@ -1,9 +1,28 @@
 #include "vyre/backends/cpu/llvm.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <vector>
 
 namespace vyre::llvm {
 namespace {
+
+namespace fs = std::filesystem;
+
+// What vyre needs of LLVM, as its build puts it beside the program, or an installation into a
+// folder near it; or else all of it, which takes four times as long to load.
+std::vector<std::string> files() {
+  std::vector<std::string> names;
+  std::error_code unknown;
+  const fs::path own = fs::read_symlink("/proc/self/exe", unknown).parent_path();
+  for (const char* folder : {".", "..", "../lib"}) {
+    if (!own.empty()) names.push_back(own / folder / "libvyre-llvm.so");
+  }
+  names.insert(names.end(), {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"});
+  return names;
+}
 
 struct Loaded {
   Api api;
@@ -15,12 +34,15 @@ struct Loaded {
 Loaded load() {
   Loaded loaded;
   void* library = nullptr;
-  for (const char* name : {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"}) {
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  std::string problem = "is not installed";
+  for (const std::string& name : files()) {
+    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
+    const std::string error = dlerror();
+    if (!error.ends_with("No such file or directory")) problem = "does not load, " + error;
   }
   if (library == nullptr) {
-    loaded.reason = "LLVM 19 is not installed (on Debian: apt install libllvm19)";
+    loaded.reason = "LLVM 19 " + problem + " (on Debian: apt install libllvm19)";
     return loaded;
   }
   const char* missing = nullptr;
@@ -55,6 +77,16 @@ Loaded load() {
 }
 
 }  // namespace
+
+bool finds_llvm(std::string& reason) {
+  for (const char* folder :
+       {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/llvm-19/lib"}) {
+    for (const std::string& name : files()) {
+      if (access((fs::path(folder) / name).c_str(), R_OK) == 0) return true;
+    }
+  }
+  return load_llvm(reason) != nullptr;
+}
 
 const Api* load_llvm(std::string& reason) {
   static const Loaded& loaded = *new Loaded(load());

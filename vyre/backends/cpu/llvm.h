@@ -30,6 +30,8 @@ struct Api {
 
 // Null when it cannot be loaded; then `reason` says why and what to install.
 const Api* load_llvm(std::string& reason);
+// Whether it seems to be here: without loading it, where that can be told.
+bool finds_llvm(std::string& reason);
 
 // Enumerators of the interface.
 inline constexpr int kVectorType = 13;
