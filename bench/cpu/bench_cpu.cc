@@ -15,10 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,6 +24,7 @@
 #include "bench/cpu/halide.h"
 #include "bench/cpu/pocl.h"
 #include "bench/cpu/workloads.h"
+#include "bench/vyre_side.h"
 #include "vyre/backends/cpu/pool.h"
 #include "vyre/vyre.h"
 
@@ -193,21 +192,6 @@ class Memory {
   std::size_t size_;
 };
 
-[[noreturn]] void fail(const std::string& text) {
-  std::fprintf(stderr, "bench_cpu: %s\n", text.c_str());
-  std::exit(1);
-}
-template <class T>
-T get(vyre::Result<T> result) {
-  if (!result) fail(render(result.diagnostics()[0]));
-  return std::move(*result);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 double timed(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   work();
@@ -224,57 +208,20 @@ struct Runner {
   std::vector<double> seconds = {};
 };
 
-// The program of a workload, with the ops of its file.
-struct Loaded {
-  explicit Loaded(const std::string& name) {
-    const std::string path = VYRE_ROOT "/bench/programs/" + name + ".vyre";
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    module = get(vyre::load({path, text.str()})).module;
-    get(registry.add(module));
-    for (const auto& item : module.items) {
-      if (const auto* found = std::get_if<vyre::Program>(&item)) program = found;
-    }
+std::vector<vyre::DeviceBuffer> on_device(vyre::Device& device, const Buffers& all) {
+  std::vector<vyre::DeviceBuffer> buffers;
+  for (const auto& words : all) {
+    buffers.push_back(get(make_buffer(device, std::as_bytes(std::span(words)))));
   }
-  vyre::Module module;
-  vyre::Registry registry;
-  const vyre::Program* program = nullptr;
-};
+  return buffers;
+}
 
-// vyre with buffers that stay on its device.
-class Vyre {
- public:
-  Vyre(vyre::Device& device, const Loaded& loaded, const Workload& workload)
-      : device_(device),
-        pipeline_(get(make_pipeline(device, *loaded.program, {&loaded.registry, {}}))) {
-    for (const auto& words : workload.buffers) {
-      buffers_.push_back(get(make_buffer(device, std::as_bytes(std::span(words)))));
-    }
-    launch_ = {&pipeline_, workload.grid, {}};
-    std::size_t next = 0;
-    for (const vyre::BufferDecl& buffer : loaded.program->buffers) {
-      if (buffer.access == vyre::BufferAccess::Workgroup) continue;
-      launch_.buffers.push_back({buffer.name, &buffers_[next++]});
-    }
-  }
-  double run() { return get(vyre::run(device_, {&launch_, 1}))[0]; }
-  void reset(const std::vector<u32>& words) {
-    get(write_buffer(buffers_.back(), std::as_bytes(std::span(words))));
-  }
-  std::vector<u32> output() const {
-    const std::vector<std::byte> bytes = get(read_buffer(buffers_.back()));
-    std::vector<u32> words(bytes.size() / 4);
-    std::memcpy(words.data(), bytes.data(), bytes.size());
-    return words;
-  }
-
- private:
-  vyre::Device& device_;
-  vyre::Pipeline pipeline_;
-  std::vector<vyre::DeviceBuffer> buffers_;
-  vyre::PipelineLaunch launch_;
-};
+std::vector<u32> words_of(const vyre::DeviceBuffer& buffer) {
+  const std::vector<std::byte> bytes = get(read_buffer(buffer));
+  std::vector<u32> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
 
 struct Best {
   double cpp = 0;  // ratios: their time by vyre's
@@ -284,7 +231,7 @@ struct Best {
 Best compare(vyre::Device& device, Pocl* pocl, const Workload& workload, int runs, bool all) {
   const std::vector<u32>& before = workload.buffers.back();
   const Loaded loaded(workload.name);
-  Vyre own(device, loaded, workload);
+  Resident own(device, loaded, workload.grid, on_device(device, workload.buffers));
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<u32*> pointers;
   for (const auto& words : workload.buffers) {
@@ -292,8 +239,9 @@ Best compare(vyre::Device& device, Pocl* pocl, const Workload& workload, int run
     pointers.push_back(memory.back()->words());
   }
   std::vector<Runner> runners;
-  runners.push_back({"vyre", "", [&] { return own.run(); }, [&] { own.reset(before); },
-                     [&] { return own.output(); }});
+  runners.push_back({"vyre", "", [&] { return own.run(); },
+                     [&] { get(write_buffer(own.last(), std::as_bytes(std::span(before)))); },
+                     [&] { return words_of(own.last()); }});
   const auto add = [&](const char* kind, const char* name, std::function<void()> work) {
     runners.push_back({kind, name, [work] { return timed(work); },
                        [&] { memory.back()->fill(before); },

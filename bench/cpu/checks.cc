@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "bench/vyre_side.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/pool.h"
@@ -121,11 +122,6 @@ double seconds(const Version& version, const std::vector<std::uint64_t>& argumen
   const auto begin = std::chrono::steady_clock::now();
   run_job(job);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 }  // namespace

@@ -26,7 +26,7 @@
 #include "bench/cuda/host.h"
 #include "bench/cuda/kernels.h"
 #include "bench/cuda/peers.h"
-#include "bench_programs.h"
+#include "bench/vyre_side.h"
 #include "vyre/backends/variants.h"
 #include "vyre/vyre.h"
 
@@ -244,23 +244,8 @@ std::vector<std::function<Workload()>> workloads() {
   };
 }
 
-[[noreturn]] void fail(const std::string& text) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "bench_cuda: %s\n", text.c_str());
-  std::exit(1);
-}
 void check(cudaError_t status, const std::string& what) {
   if (status != cudaSuccess) fail(what + ": " + cudaGetErrorString(status));
-}
-template <class T>
-T get(vyre::Result<T> result) {
-  if (!result) fail(render(result.diagnostics()[0]));
-  return std::move(*result);
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 // The GPU's memory for peers.
@@ -286,7 +271,7 @@ class Memory {
   u64 bytes_;
 };
 
-constexpr u32 kLaunches = 2;
+constexpr std::size_t kLaunches = 2;
 
 // The seconds that the GPU takes for what a call starts on the default stream. It is started twice,
 // and the second one counts: the first one may wait for the host.
@@ -357,52 +342,14 @@ Machine measure(int runs) {
   return machine;
 }
 
-// The program of a workload, with the ops of its file.
-struct Loaded {
-  explicit Loaded(const std::string& name) {
-    for (const auto& [stem, text] : vyre::embedded::bench_programs) {
-      if (stem == name) module = get(vyre::load({name + ".vyre", std::string(text)})).module;
-    }
-    get(registry.add(module));
-    for (const auto& item : module.items) {
-      if (const auto* found = std::get_if<vyre::Program>(&item)) program = found;
-    }
+std::vector<vyre::DeviceBuffer> on_device(vyre::Device& device, const Workload& workload) {
+  std::vector<vyre::DeviceBuffer> buffers;
+  for (const auto& words : workload.inputs) {
+    buffers.push_back(get(make_buffer(device, std::as_bytes(std::span(words)))));
   }
-  vyre::Module module;
-  vyre::Registry registry;
-  const vyre::Program* program = nullptr;
-};
-
-// vyre with buffers that stay on its device.
-class Vyre {
- public:
-  Vyre(vyre::Device& device, const Loaded& loaded, const Workload& workload)
-      : device_(device),
-        pipeline_(get(make_pipeline(device, *loaded.program, {&loaded.registry, {}}))) {
-    for (const auto& words : workload.inputs) {
-      buffers_.push_back(get(make_buffer(device, std::as_bytes(std::span(words)))));
-    }
-    buffers_.push_back(get(make_buffer(device, workload.output_words * 4)));
-    launch_ = {&pipeline_, workload.grid, {}};
-    std::size_t next = 0;
-    for (const vyre::BufferDecl& buffer : loaded.program->buffers) {
-      if (buffer.access == vyre::BufferAccess::Workgroup) continue;
-      launch_.buffers.push_back({buffer.name, &buffers_[next++]});
-    }
-  }
-  // As Clock does it.
-  double run() {
-    const std::array<vyre::PipelineLaunch, kLaunches> twice{launch_, launch_};
-    return get(vyre::run(device_, twice))[1];
-  }
-  std::vector<std::byte> output() const { return get(read_buffer(buffers_.back())); }
-
- private:
-  vyre::Device& device_;
-  vyre::Pipeline pipeline_;
-  std::vector<vyre::DeviceBuffer> buffers_;
-  vyre::PipelineLaunch launch_;
-};
+  buffers.push_back(get(make_buffer(device, workload.output_words * 4)));
+  return buffers;
+}
 
 // What vyre's device knows of a dispatch.
 vyre::DispatchFacts facts_of(const vyre::Program& program, const Workload& workload) {
@@ -483,7 +430,7 @@ class Variants {
 
 Row compare(vyre::Device& device, const Machine& machine, Workload& workload, int runs) {
   const Loaded loaded(workload.program);
-  Vyre own(device, loaded, workload);
+  Resident own(device, loaded, workload.grid, on_device(device, workload));
   const Variants variants(loaded, workload);
 
   std::vector<std::unique_ptr<Memory>> memory;
@@ -501,7 +448,7 @@ Row compare(vyre::Device& device, const Machine& machine, Workload& workload, in
   Clock clock;
   Row row;
   row.name = workload.name;
-  row.runners.push_back({"vyre", false, false, [&] { return own.run(); }});
+  row.runners.push_back({"vyre", false, false, [&] { return own.run(kLaunches); }});
   for (const auto& [text, kernel] : variants.kernels()) {
     row.runners.push_back({text, false, false, [&, run = kernel.get()] {
                              return clock.time(workload.name, [&] {
@@ -523,7 +470,7 @@ Row compare(vyre::Device& device, const Machine& machine, Workload& workload, in
     output.fill(workload.adds ? 0 : 0xa5);
     runner.run();
     if (&runner == &row.runners.front()) {
-      const std::vector<std::byte> written = own.output();
+      const std::vector<std::byte> written = get(read_buffer(own.last()));
       expected.fill(written);
       for (const auto& [at, word] :
            sample_words(workload.program, workload.inputs, workload.output_words)) {
