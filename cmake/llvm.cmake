@@ -1,7 +1,7 @@
 # What the CPU backend needs of LLVM, in a module that it finds beside the program. Without LLVM's
 # archives it loads the shared library of the system, which has everything and takes 9 ms more.
 function(vyre_add_llvm)
-  find_program(VYRE_LLVM_CONFIG llvm-config-19 HINTS /usr/lib/llvm-19/bin)
+  find_program(VYRE_LLVM_CONFIG llvm-config-19)
   if(VYRE_LLVM_CONFIG)
     execute_process(
       COMMAND ${VYRE_LLVM_CONFIG} --link-static --libfiles x86 aarch64 passes core
@@ -13,9 +13,7 @@ function(vyre_add_llvm)
     return()
   endif()
 
-  set(list ${PROJECT_SOURCE_DIR}/vyre/backends/cpu/llvm.def)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
-  file(STRINGS ${list} functions REGEX "^FUNCTION")
+  file(STRINGS ${PROJECT_SOURCE_DIR}/vyre/backends/cpu/llvm.def functions REGEX "^FUNCTION")
   list(TRANSFORM functions REPLACE "^FUNCTION\\([^,]+, ([A-Za-z0-9]+),.*" "LLVM\\1")
   list(JOIN functions "; " names)
   set(exports ${PROJECT_BINARY_DIR}/llvm.exports)
@@ -34,8 +32,13 @@ function(vyre_add_llvm)
   target_link_options(vyre_llvm PRIVATE ${functions} ${kind}
     LINKER:--version-script=${exports},--gc-sections,-Bsymbolic,-s)
   target_link_libraries(vyre_llvm PRIVATE -Wl,--start-group ${archives} -Wl,--end-group
-    -Wl,--as-needed -l:libz.so.1 -l:libzstd.so.1 -l:libz3.so.4 -l:libxml2.so.2)
-  add_dependencies(vyre vyre_llvm)
+    -l:libz.so.1 -l:libzstd.so.1)
+  add_dependencies(vyre_command vyre_llvm)
   install(TARGETS vyre_llvm LIBRARY DESTINATION lib)
+  # Tests and benchmarks are programs too.
+  foreach(folder tests bench)
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+    file(CREATE_LINK ../libvyre-llvm.so ${PROJECT_BINARY_DIR}/${folder}/libvyre-llvm.so SYMBOLIC)
+  endforeach()
 endfunction()
 vyre_add_llvm()

@@ -17,5 +17,10 @@ cmake --build "$scratch/build"
 diff expected.txt "$scratch/printed.txt"
 "$scratch/build/consumer_c" <expected.txt | diff <(printf '%s\n' 42 43 40 41) -
 
-# The installed command runs too.
+# The installed command runs too, and finds what was installed of LLVM.
 "$scratch/prefix/bin/vyre" fmt "$scratch/printed.txt" | diff expected.txt -
+if [[ -e $build/libvyre-llvm.so ]]; then
+  VYRE_CACHE=$scratch/cache LD_DEBUG=files "$scratch/prefix/bin/vyre" run ../../examples/popcount_xor.vyre \
+    --grid 1 --in lhs=iota:64 --in rhs=iota:64 --in out=zeros:64 --backend cpu 2>&1 |
+    grep "init: $scratch/prefix.*/libvyre-llvm.so"
+fi

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <png.h>
 #include <sodium.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -528,6 +529,33 @@ constexpr std::string_view kEndless =
 std::string command_path() {
   const char* path = std::getenv("VYRE_COMMAND");
   return path != nullptr ? path : VYRE_COMMAND;
+}
+
+// The command beside a module that is no library, and then with such libraries everywhere.
+TEST_F(RunTest, AnLlvmThatDoesNotLoadIsPassedOver) {
+  const std::string command = file("vyre", read_file(command_path()));
+  ASSERT_EQ(chmod(command.c_str(), 0700), 0);
+  const std::string program = file(
+      "p.vyre",
+      "program p workgroup(4) {\n  read_write out: u32[]\n  out[local_id.x] = local_id.x * 3\n}\n");
+  for (const char* name :
+       {"libvyre-llvm.so", "libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"}) {
+    file(name, "no library");
+  }
+  const auto run = [&](const std::string& settings) {
+    const std::string line = "VYRE_CACHE= XDG_CACHE_HOME= HOME= " + settings + " " + command +
+                             " run " + program + " --grid 1 --in out=zeros:4 2>&1";
+    std::FILE* pipe = popen(line.c_str(), "r");
+    std::string said;
+    for (int c = 0; pipe != nullptr && (c = std::fgetc(pipe)) != EOF;) said += static_cast<char>(c);
+    EXPECT_EQ(pclose(pipe), 0) << said;
+    return said;
+  };
+  const std::string said = run("LD_LIBRARY_PATH=" + path(""));
+  EXPECT_TRUE(said.starts_with("note: running on `interp`: ")) << said;
+  EXPECT_NE(said.find(path("libvyre-llvm.so")), std::string::npos) << said;
+  const std::string other = run("");  // on the system's LLVM, where it has one
+  EXPECT_NE(other.find(said.substr(said.find("out:"))), std::string::npos) << other;
 }
 
 TEST_F(RunTest, AnInterruptEndsARunAndLeavesNoFile) {

@@ -92,6 +92,10 @@ bool show_digest(const Console& console) {
                  {{"text", std::string_view("abc")}, {"bounds", bounds}, {"digests", zeros}},
                  {opened.device.get(), &registry, {}});
     if (!outputs.ok()) {
+      if (outputs.diagnostics()[0].code == Code::B003) {
+        console.print(line + outputs.diagnostics()[0].problem + "\n");
+        continue;
+      }
       report(outputs.diagnostics(), false, console);
       return false;
     }

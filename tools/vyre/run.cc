@@ -149,12 +149,14 @@ int run_run(const Invocation& invocation, const Console& console) {
       request->options.progress = progress.sink();
       return run_on(choice, *plan, *request);
     }();
-    const Code code = ran.ok() ? Code{} : ran.diagnostics()[0].code;
-    if ((code == Code::B003 || code == Code::B005) && !invocation.has("--backend")) {
-      // What the default cannot do the reference can.
+    if (!ran.ok() && !invocation.has("--backend") && reference_can(ran.diagnostics()[0])) {
       std::fprintf(console.err, "note: running on `interp`: %s\n",
                    ran.diagnostics()[0].problem.c_str());
       ran = run_on({find_backend("interp")}, *plan, *request);
+    }
+    if (!ran.ok() && plan->choices.size() > 1 && ran.diagnostics()[0].code == Code::B003) {
+      std::fprintf(console.err, "note: %s\n", ran.diagnostics()[0].problem.c_str());
+      continue;
     }
     if (!ran.ok()) return report(ran.diagnostics(), json, console);
     if (!ran->failure.empty()) {

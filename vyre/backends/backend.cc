@@ -55,6 +55,10 @@ const Backend& default_backend() {
   return best;
 }
 
+bool reference_can(const Diagnostic& refusal) {
+  return refusal.code == Code::B003 || refusal.code == Code::B005;
+}
+
 Result<std::unique_ptr<Device>> open_device(const Backend& backend, std::uint32_t device) {
   Opened opened = backend.open(device);
   if (opened.reason.empty() && device >= opened.devices) {

@@ -105,6 +105,8 @@ struct Backend {
 std::span<const Backend> all_backends();
 const Backend* find_backend(std::string_view name);  // or alias
 const Backend& default_backend();
+// Whether `interp` can do what another backend has refused so.
+bool reference_can(const Diagnostic& refusal);
 
 // One of the backend's devices; where it cannot run, B003 with the reason and those that can.
 Result<std::unique_ptr<Device>> open_device(const Backend& backend = default_backend(),

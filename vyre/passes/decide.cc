@@ -7,22 +7,6 @@
 namespace vyre {
 namespace {
 
-// Whether it is worth asking what is known of the result where it stands. Of the other operations
-// little more is known there than anywhere else.
-bool depends(Operation op) {
-  static constexpr Operation kOps[] = {
-      Operation::Lt,     Operation::Gt,     Operation::Le,    Operation::Ge,         Operation::Eq,
-      Operation::Ne,     Operation::And,    Operation::Or,    Operation::LogicalNot, Operation::Min,
-      Operation::Max,    Operation::Mod,    Operation::Div,   Operation::BitAnd,     Operation::Shr,
-      Operation::SubSat, Operation::AddSat, Operation::Local, Operation::Load};
-  constexpr auto kTable = [] {
-    std::array<bool, 256> table{};
-    for (Operation each : kOps) table[static_cast<std::size_t>(each)] = true;
-    return table;
-  }();
-  return kTable[static_cast<std::size_t>(op)];
-}
-
 // What an expression is, where that is simpler than what is written.
 struct Outcome {
   enum class Kind : std::uint8_t {
@@ -54,17 +38,14 @@ class Decision {
     using Kind = Outcome::Kind;
     const Expr& expr = body_[at];
     const std::span<const ExprId> args = operands(body_, expr);
-    const bool is_local = expr.op == Operation::Local;
-    if (expr.op == Operation::Literal || (args.empty() && !is_local && facts_ == nullptr))
-      return {};
+    if (expr.op == Operation::Literal) return {};
     const ExprId value = ranges_.value(at);
     const unsigned width = range_width(ranges_.type(value));
     if (width == 0) return {};
     const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
-    const bool here = depends(expr.op);
-    const Range range = here ? ranges_.range(value) : ranges_.base(value);
+    const Range range = ranges_.range(value);
     if (is_constant(range)) return {Kind::Constant, range.lo};
-    if (!here || args.size() != 2) return {};
+    if (args.size() != 2) return {};
     const ExprId a = ranges_.value(args[0]);
     const ExprId b = ranges_.value(args[1]);
     const DataType operand = ranges_.type(a);

@@ -319,7 +319,7 @@ Result<Outputs> dispatch(const Program& program, const Grid& grid,
   Result<Pipeline> pipeline =
       make_pipeline(*device, program, {options.registry, {}, options.source});
   // What the default cannot do the reference can.
-  if (!pipeline && options.device == nullptr && pipeline.diagnostics()[0].code == Code::B005) {
+  if (!pipeline && options.device == nullptr && reference_can(pipeline.diagnostics()[0])) {
     opened = std::move(*open_device(*find_backend("interp")));
     device = opened.get();
     pipeline = make_pipeline(*device, program, {options.registry, {}, options.source});

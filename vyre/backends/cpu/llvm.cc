@@ -11,17 +11,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What vyre needs of LLVM, as its build puts it beside the program, or an installation into a
-// folder near it; or else all of it, which takes four times as long to load.
-std::vector<std::string> files() {
-  std::vector<std::string> names;
+// What vyre needs of LLVM, beside the program as a build puts it, or where an installation does; or
+// else all of it, which takes four times as long to load.
+std::vector<fs::path> files() {
+  std::vector<fs::path> paths;
   std::error_code unknown;
   const fs::path own = fs::read_symlink("/proc/self/exe", unknown).parent_path();
-  for (const char* folder : {".", "..", "../lib"}) {
-    if (!own.empty()) names.push_back(own / folder / "libvyre-llvm.so");
-  }
-  names.insert(names.end(), {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"});
-  return names;
+  if (!own.empty()) paths = {own / "libvyre-llvm.so", own / "../lib/libvyre-llvm.so"};
+  paths.insert(paths.end(), {"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM-19.so"});
+  return paths;
+}
+
+// Gives what is wrong with it, if anything. It stays loaded for as long as the process lives.
+std::string load(const fs::path& path, Api& api) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return dlerror();
+#define FUNCTION(result, name, parameters)                                       \
+  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "LLVM" #name)); \
+  if (api.name == nullptr) return path.string() + " has no LLVM" #name;
+#include "vyre/backends/cpu/llvm.def"
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned patch = 0;
+  api.GetVersion(&major, &minor, &patch);
+  api.version = std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+  if (major != 19) return path.string() + " is LLVM " + api.version;
+  api.InitializeX86TargetInfo();
+  api.InitializeX86Target();
+  api.InitializeX86TargetMC();
+  api.InitializeX86AsmPrinter();
+  api.InitializeAArch64TargetInfo();
+  api.InitializeAArch64Target();
+  api.InitializeAArch64TargetMC();
+  api.InitializeAArch64AsmPrinter();
+  return {};
 }
 
 struct Loaded {
@@ -30,66 +53,36 @@ struct Loaded {
   std::string reason;
 };
 
-// It stays loaded for as long as the process lives.
-Loaded load() {
+Loaded load_first() {
   Loaded loaded;
-  void* library = nullptr;
-  std::string problem = "is not installed";
-  for (const std::string& name : files()) {
-    library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-    const std::string error = dlerror();
-    if (!error.ends_with("No such file or directory")) problem = "does not load, " + error;
+  std::string problem;  // of the first that is there
+  for (const fs::path& path : files()) {
+    const std::string wrong = load(path, loaded.api);
+    loaded.usable = wrong.empty();
+    if (loaded.usable) return loaded;
+    const bool is_there = !wrong.starts_with(path.string() + ": cannot open");
+    if (problem.empty() && is_there) problem = "LLVM 19 does not load: " + wrong;
   }
-  if (library == nullptr) {
-    loaded.reason = "LLVM 19 " + problem + " (on Debian: apt install libllvm19)";
-    return loaded;
-  }
-  const char* missing = nullptr;
-#define FUNCTION(result, name, parameters)                                                     \
-  loaded.api.name = reinterpret_cast<decltype(loaded.api.name)>(dlsym(library, "LLVM" #name)); \
-  if (loaded.api.name == nullptr) missing = #name;
-#include "vyre/backends/cpu/llvm.def"
-  if (missing != nullptr) {
-    loaded.reason = "the LLVM that is installed has no LLVM" + std::string(missing);
-    return loaded;
-  }
-  unsigned major = 0;
-  unsigned minor = 0;
-  unsigned patch = 0;
-  loaded.api.GetVersion(&major, &minor, &patch);
-  loaded.api.version =
-      std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-  if (major != 19) {
-    loaded.reason = "LLVM " + loaded.api.version + " is installed, and version 19 is needed";
-    return loaded;
-  }
-  loaded.api.InitializeX86TargetInfo();
-  loaded.api.InitializeX86Target();
-  loaded.api.InitializeX86TargetMC();
-  loaded.api.InitializeX86AsmPrinter();
-  loaded.api.InitializeAArch64TargetInfo();
-  loaded.api.InitializeAArch64Target();
-  loaded.api.InitializeAArch64TargetMC();
-  loaded.api.InitializeAArch64AsmPrinter();
-  loaded.usable = true;
+  if (problem.empty()) problem = "LLVM 19 is not installed";
+  loaded.reason = problem + " (on Debian: apt install libllvm19)";
   return loaded;
 }
 
 }  // namespace
 
 bool finds_llvm(std::string& reason) {
-  for (const char* folder :
-       {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/llvm-19/lib"}) {
-    for (const std::string& name : files()) {
-      if (access((fs::path(folder) / name).c_str(), R_OK) == 0) return true;
+  for (const fs::path& path : files()) {
+    for (const fs::path folder :
+         {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/llvm-19/lib"}) {
+      const fs::path whole = path.is_absolute() ? path : folder / path;
+      if (access(whole.c_str(), R_OK) == 0) return true;
     }
   }
   return load_llvm(reason) != nullptr;
 }
 
 const Api* load_llvm(std::string& reason) {
-  static const Loaded& loaded = *new Loaded(load());
+  static const Loaded& loaded = *new Loaded(load_first());
   reason = loaded.reason;
   return loaded.usable ? &loaded.api : nullptr;
 }
