@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "tests/support/cpu_fixture.h"
@@ -146,6 +147,16 @@ TEST(CpuCache, KeepsEntriesAndRefusesDamagedOnes) {
   other.join();
   EXPECT_EQ(clear_cache(), 1u);
   EXPECT_EQ(cache_stats().files, 0u);
+  // Too much of it: what was not used for longest goes.
+  for (int i = 0; i < 300; ++i) {
+    const std::string path = folder + "/code/" + std::to_string(i);
+    std::ofstream{path};
+    std::filesystem::resize_file(path, 1 << 20);
+  }
+  for (const char* key : {"a", "b", "c"}) write_cache(key, long_contents);
+  EXPECT_LT(cache_stats().bytes, std::uint64_t{150} << 20);
+  EXPECT_TRUE(read_cache("c") == long_contents);
+  clear_cache();
   before == nullptr ? unsetenv("VYRE_CACHE") : setenv("VYRE_CACHE", kept.c_str(), 1);
 }
 
