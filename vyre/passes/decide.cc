@@ -25,7 +25,7 @@ struct Outcome {
 class Decision {
  public:
   Decision(const Program& program, const DispatchFacts* facts)
-      : body_(program.body), ranges_(program, facts), facts_(facts) {}
+      : body_(program.body), ranges_(program, facts) {}
 
   void go_to(StmtId id) { ranges_.go_to(id); }
   DataType type(ExprId at) { return ranges_.type(ranges_.value(at)); }
@@ -91,7 +91,6 @@ class Decision {
  private:
   const Body& body_;
   Ranges ranges_;
-  const DispatchFacts* facts_;
 };
 
 // What is decided about an expression in a statement. No expression: its loop never runs; that
