@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <regex>
 #include <sstream>
 #include <string>
 
+#include "tests/support/command.h"
 #include "vyre/backends/ptx/emit.h"
 #include "vyre/vyre.h"
 
@@ -45,10 +49,32 @@ inline std::string find_ptxas() {
   return {};
 }
 
-// Its text, or what is wrong.
+// What ptxas has against a module, for each generation of GPUs; nothing where there is no ptxas.
+inline std::string assembler_says(const std::string& module) {
+  const std::string ptxas = find_ptxas();
+  if (ptxas.empty()) return {};
+  const std::string path = ::testing::TempDir() + "vyre_" + std::to_string(getpid()) + ".ptx";
+  std::ofstream(path) << module;
+  std::string wrong;
+  for (const char* target : {"sm_75", "sm_80", "sm_90"}) {
+    if (kSanitized && target != std::string_view("sm_90")) continue;  // it is not ours
+    const std::string command = ptxas + " -O1 -arch=" + target + " -o /dev/null " + path + " 2>&1";
+    std::FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return "it does not start";
+    std::string said = target;
+    for (int c = 0; (c = std::fgetc(pipe)) != EOF;) said += static_cast<char>(c);
+    if (pclose(pipe) != 0) wrong += said.substr(0, 2000);
+  }
+  std::filesystem::remove(path);
+  return wrong;
+}
+
+// Its text, which ptxas takes, or what is wrong.
 inline std::string ptx_of(const std::string& text) {
   const Result<PtxKernel> kernel = ptx_kernel(text);
-  return kernel.ok() ? kernel->text : render(kernel.diagnostics()[0]);
+  if (!kernel.ok()) return render(kernel.diagnostics()[0]);
+  EXPECT_EQ(assembler_says(ptx_header("shape.vyre") + kernel->text), "") << kernel->text;
+  return kernel->text;
 }
 
 inline std::size_t count_of(const std::string& in, const std::string& pattern) {
