@@ -61,7 +61,7 @@ inline std::string assembler_says(const std::string& module) {
     const std::string command = ptxas + " -O1 -arch=" + target + " -o /dev/null " + path + " 2>&1";
     std::FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return "it does not start";
-    std::string said = target;
+    std::string said = std::string(target) + ": ";
     for (int c = 0; (c = std::fgetc(pipe)) != EOF;) said += static_cast<char>(c);
     if (pclose(pipe) != 0) wrong += said.substr(0, 2000);
   }
