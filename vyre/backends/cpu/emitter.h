@@ -205,6 +205,7 @@ class CpuEmitter {
   }
   Value address_of(const Buffer& buffer, DataType element, Value index, bool may_wrap);
   Value part_mask(Value mask, std::size_t parts, std::size_t row);
+  Value unknown(Value mask);
   Lanes from_memory(DataType element, Lanes loaded);
   Value row_address(const Buffer& buffer, DataType element, ExprId index, bool may_wrap);
   void prefetch(const Buffer& buffer, DataType element, ExprId index);

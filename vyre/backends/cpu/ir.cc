@@ -79,11 +79,7 @@ Ir::Value Ir::opaque(Value number) {
 
 Ir::Value Ir::hidden(Type type, std::uint64_t value) {
   Value& made = hidden_[{type, value}];
-  if (made != nullptr) return made;
-  const Block back = here();
-  go_on(entry_);
-  made = opaque(number(type, value));
-  go_on(back);
+  if (made == nullptr) made = in_entry([&] { return opaque(number(type, value)); });
   return made;
 }
 
@@ -107,14 +103,6 @@ void Ir::mark_nontemporal(Value store) {
   const unsigned kind =
       api_.GetMDKindIDInContext(context_, kKind.data(), static_cast<unsigned>(kKind.size()));
   api_.SetMetadata(store, kind, node);
-}
-
-Ir::Value Ir::local(Type type, const char* name) {
-  const Block back = here();
-  go_on(entry_);
-  const Value made = api_.BuildAlloca(builder_, type, name);
-  go_on(back);
-  return made;
 }
 
 Ir::Value Ir::phi(Type type, std::initializer_list<std::pair<Value, Block>> from) {

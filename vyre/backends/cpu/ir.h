@@ -115,8 +115,18 @@ class Ir {
   Value store(Value value, Value to, unsigned align = 0);
   void mark_nontemporal(Value store);
   Value address(Value pointer) { return api_.BuildPtrToInt(builder_, pointer, i64, ""); }
-  // In the first block of the function, whatever is being written.
-  Value local(Type type, const char* name = "");
+  // What write() makes is in the first block of the function, whatever is being written.
+  template <class Write>
+  Value in_entry(Write write) {
+    const Block back = here();
+    go_on(entry_);
+    const Value made = write();
+    go_on(back);
+    return made;
+  }
+  Value local(Type type, const char* name = "") {
+    return in_entry([&] { return api_.BuildAlloca(builder_, type, name); });
+  }
 
   // --- Control flow
   Block block(const char* name) {

@@ -206,7 +206,8 @@ void CpuEmitter::give(Place& place, const Lanes& given) {
             ir_.local(ir_.api().ArrayType2(part, gangs_), body_[place.local].name.c_str());
       } else {
         scratch_bytes_ = (scratch_bytes_ + 63) / 64 * 64;
-        place.slots[i] = ir_.at(ir_.i8, scratch_, ir_.wide(scratch_bytes_));
+        place.slots[i] = ir_.in_entry(
+            [&] { return ir_.at(ir_.i8, scratch_, ir_.wide(scratch_bytes_)); });
         scratch_bytes_ += bytes;
       }
     }
