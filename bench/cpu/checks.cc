@@ -23,21 +23,20 @@ namespace {
 class Version {
  public:
   Version(const vyre::CpuReady& ready, bool checked, std::string& error) {
-    vyre::Bounds bounds = ready.bounds;
+    vyre::CpuReady version = ready;
     if (!checked) {
-      for (vyre::CheckedAccess& access : bounds.accesses) {
+      for (vyre::CheckedAccess& access : version.bounds.accesses) {
         access.verdict = vyre::CheckedAccess::Verdict::Proved;
       }
     }
     const vyre::llvm::Api* api = vyre::llvm::load_llvm(error);
     if (api == nullptr) return;
-    const vyre::Result<vyre::CpuCode> code =
-        emit_cpu(*api, ready.program, bounds, ready.target, ready.is_limited);
+    const vyre::Result<vyre::CpuCode> code = emit_cpu(*api, version);
     if (!code) {
       error = render(code.diagnostics()[0]);
       return;
     }
-    scratch_bytes_ = code->scratch_bytes + 64;
+    scratch_bytes_ = code->scratch_bytes + vyre::kScratchAlign;
     code_ = vyre::load_object(code->object, error);
   }
 

@@ -1,5 +1,7 @@
 #include "vyre/backends/cpu/code.h"
 
+#include <pthread.h>
+
 #include <cstring>
 #include <map>
 #include <memory>
@@ -8,6 +10,7 @@
 
 #include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/gangs.h"
+#include "vyre/backends/cpu/pieces.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
@@ -33,6 +36,23 @@ Memory& memory() {
 }
 constexpr std::size_t kMaxKept = 256;
 
+// Calls make() on a thread whose stack LLVM and deep expressions fit, whatever the caller's is.
+template <class Make>
+void on_large_stack(Make make) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kBytes);
+  pthread_t thread{};
+  const auto run = [](void* work) -> void* {
+    (*static_cast<Make*>(work))();
+    return nullptr;
+  };
+  const bool runs = pthread_create(&thread, &attributes, run, &make) == 0;
+  pthread_attr_destroy(&attributes);
+  runs ? (void)pthread_join(thread, nullptr) : make();
+}
+
 }  // namespace
 
 Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target) {
@@ -46,7 +66,8 @@ Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target) {
     if (!program) return program.diagnostics();
     ready.is_limited = true;
   }
-  ready.program = std::move(*program);
+  ready.is_large = is_large(*program, ready.target);
+  ready.program = ready.is_large ? with_short_statements(*program) : std::move(*program);
   ready.bounds = general_variant(ready.program).bounds;
   return ready;
 }
@@ -61,6 +82,7 @@ std::string pack(const CpuProgram& program) {
   for (std::uint32_t size : program.workgroup_size) put(size);
   put(program.is_limited ? 1 : 0);
   put(program.scratch_bytes);
+  put(program.stack_bytes);
   return bytes + program.object;
 }
 
@@ -84,6 +106,7 @@ std::optional<CpuProgram> unpack(std::string_view bytes) {
   for (std::uint32_t& axis : program.workgroup_size) axis = static_cast<std::uint32_t>(take());
   program.is_limited = take() != 0;
   program.scratch_bytes = take();
+  program.stack_bytes = take();
   if (!whole) return std::nullopt;
   program.object = bytes;
   return program;
@@ -109,10 +132,14 @@ Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target) {
     loader.join();
     if (api == nullptr) return no_llvm(reason);
     if (!made) return made.diagnostics();
-    Result<CpuCode> code =
-        emit_cpu(*api, made->program, made->bounds, made->target, made->is_limited);
+    Result<CpuCode> code = CpuCode{};
+    on_large_stack([&] { code = emit_cpu(*api, *made); });
     if (!code) return code.diagnostics();
-    program = CpuProgram{key, made->program.workgroup_size, made->is_limited, code->scratch_bytes,
+    program = CpuProgram{key,
+                         made->program.workgroup_size,
+                         made->is_limited,
+                         code->scratch_bytes,
+                         code->stack_bytes,
                          std::move(code->object)};
     write_cache(key, pack(*program));
   }
@@ -127,7 +154,9 @@ Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuT
   if (api == nullptr) return no_llvm(reason);
   const Result<CpuReady> made = prepare_cpu(linked, target);
   if (!made) return made.diagnostics();
-  return print_cpu(*api, made->program, made->bounds, made->target, made->is_limited, what);
+  Result<std::string> text = std::string();
+  on_large_stack([&] { text = print_cpu(*api, *made, what); });
+  return text;
 }
 
 }  // namespace vyre

@@ -11,13 +11,6 @@
 
 namespace vyre {
 
-// What is compiled: an optimised program in workgroups that fit the target.
-struct CpuReady {
-  Program program;
-  Bounds bounds;
-  CpuTarget target;  // with the width that fits the program
-  bool is_limited = false;
-};
 Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target);
 
 // All that running a program takes.
@@ -26,6 +19,7 @@ struct CpuProgram {
   std::array<std::uint32_t, 3> workgroup_size{};  // as the code has it
   bool is_limited = false;
   std::uint64_t scratch_bytes = 0;
+  std::uint64_t stack_bytes = 0;
   std::string object;
 };
 

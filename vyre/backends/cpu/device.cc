@@ -14,6 +14,7 @@
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/pool.h"
+#include "vyre/backends/cpu/stack.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/base/text.h"
 #include "vyre/base/zeroed.h"
@@ -83,8 +84,8 @@ class Scratch {
   std::byte* get(std::uint64_t size) {
     if (size > size_) {
       std::free(bytes_);
-      size_ = (size + kAlign - 1) / kAlign * kAlign;
-      bytes_ = static_cast<std::byte*>(std::aligned_alloc(kAlign, size_));
+      size_ = (size + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
+      bytes_ = static_cast<std::byte*>(std::aligned_alloc(kScratchAlign, size_));
       if (bytes_ == nullptr) size_ = 0;
     }
     return bytes_;
@@ -232,7 +233,11 @@ class CpuDevice : public Device {
         lacks_memory = true;
         return;
       }
-      kernel.code->kernel(arguments.data(), begin, end, memory);
+      const CpuKernel code = kernel.code->kernel;
+      const std::uint64_t bytes = kernel.program.stack_bytes;
+      if (bytes <= kMaxCallerStack) return code(arguments.data(), begin, end, memory);
+      thread_local OwnStack stack;
+      if (!stack.call(bytes, code, arguments.data(), begin, end, memory)) lacks_memory = true;
     };
     job.stopped = [&] { return stop.load(std::memory_order_relaxed); };
     if (options.progress) {

@@ -14,12 +14,6 @@ using Kind = Shape::Kind;
 
 // A gang of so many statements is written once, with all checks.
 constexpr std::uint32_t kMaxTwice = 400;
-// A program of so many expressions is compiled as it is: LLVM's time grows faster than its size.
-constexpr std::size_t kLarge = 5000;
-// What does not fit a thread's stack, if all of it has to be kept there, is not compiled.
-constexpr std::size_t kMaxExpressions = 20'000;
-// How deep statements may nest: a chain of `else if` may be longer than any stack.
-constexpr std::size_t kMaxNesting = 1000;
 // A thread has its own copy of buffers of up to so many elements.
 constexpr std::uint64_t kMaxCopied = 2048;
 
@@ -31,17 +25,16 @@ void CpuEmitter::write_gang(StmtId begin, StmtId end, bool fast, Value mask) {
   moved_.clear();
   fetched_.clear();
   const Ir::Type masks = ir_.vector(ir_.boolean);
-  alive_ = nullptr;
-  for (std::uint32_t i = begin.index; i < end.index; ++i) {
-    if (!std::holds_alternative<Return>(body_.stmts[i])) continue;
-    alive_ = ir_.local(masks, "alive");
-    ir_.store(full_mask(), alive_);
-    break;
+  alive_ = {};
+  for (StmtId id = begin; id < end && !alive_.exists(); id = next(body_, id)) {
+    if (!leaving_[id.index].returns) continue;
+    alive_ = make_slot(masks, kMaskBytes, "alive", is_large_);
+    ir_.store(full_mask(), address(alive_));
   }
   // Locals of another version of the same statements are not those of this one.
   for (std::uint32_t i = begin.index; i < end.index; ++i) {
     const LocalId local = declared(body_.stmts[i]);
-    if (!local.exists() || places_[local.index].crosses) continue;
+    if (!local.exists() || places_[local.index].crosses || is_large_) continue;
     places_[local.index].value = {};
     places_[local.index].slots = {};
   }
@@ -170,7 +163,7 @@ void CpuEmitter::write_row(StmtId begin, StmtId end) {
     is_gathering_ = false;
     return put_rows(std::exchange(waiting_, {}));
   }
-  const bool twice = !can_unroll_ && end.index - begin.index <= kMaxTwice;
+  const bool twice = !can_unroll_ && !is_large_ && end.index - begin.index <= kMaxTwice;
   Span fast = twice ? unchecked(begin, end, lanes) : Span{lanes.from, lanes.from};
   fast = {rounded_up(fast.from), ir_.udiv(fast.to, ir_.wide(width_))};
   const auto write_fast = [&](Value gang) {
@@ -224,7 +217,7 @@ void CpuEmitter::write_gang_loops(Value count, Span fast, Enter enter, Fast writ
   const Value gang = ir_.load(ir_.i64, at);
   if (returns_far_) {
     const Value number = ir_.add(ir_.mul(row_, ir_.wide(gangs_ / rows_)), gang);
-    const Value kept = ir_.load(ir_.i64, ir_.at(ir_.i64, all_alive_, number));
+    const Value kept = ir_.load(ir_.i64, ir_.at(ir_.i64, address(all_alive_), number));
     const Ir::Block whole = ir_.block("whole");
     ir_.branch(ir_.compare(Compare::Eq, kept, ir_.ones(ir_.i64)), whole, slow);
     ir_.go_on(whole);
@@ -242,13 +235,14 @@ void CpuEmitter::begin_gang(Value number) {
   gang_in_row_ = number;
   gang_ = ir_.add(ir_.mul(row_, ir_.wide(gangs_ / rows_)), number);
   first_[0] = ir_.mul(ir_.trunc(number, 32), ir_.word(width_));
-  if (in_rows_) return;
+  if (in_rows_) return save_gang();
   const auto& size = program_.workgroup_size;
   const auto all = [&](std::uint32_t of) { return ir_.splat_number(ir_.i32, of); };
   const Value numbers = ir_.add(ir_.splat(first_[0]), ir_.ramp(ir_.i32, 0, 1));
   first_[0] = ir_.urem(numbers, all(size[0]));
   first_[1] = ir_.urem(ir_.udiv(numbers, all(size[0])), all(size[1]));
   first_[2] = ir_.udiv(numbers, all(size[0] * size[1]));
+  save_gang();
 }
 
 // Of the gang, those that are there and have not returned; null where all are.
@@ -260,7 +254,7 @@ Value CpuEmitter::present_lanes(Value present) {
     mask = ir_.compare(Compare::Ult, ir_.ramp(ir_.i32, 0, 1), ir_.splat(few));
   }
   if (returns_far_) {
-    const Value kept = ir_.load(ir_.i64, ir_.at(ir_.i64, all_alive_, gang_));
+    const Value kept = ir_.load(ir_.i64, ir_.at(ir_.i64, address(all_alive_), gang_));
     mask = with(mask, from_bits(kept));
     const Ir::Block some = ir_.block("some");
     ir_.branch(any(mask), some, gang_end_);
@@ -275,11 +269,17 @@ void CpuEmitter::write_region(StmtId begin, StmtId end) {
   const auto flush = [&](StmtId to) {
     if (first < to && !ir_.is_closed()) write_gangs(first, to);
   };
-  for (StmtId id = begin; id < end; id = next(body_, id)) {
-    if (!is_on_top(id)) continue;
+  for (StmtId id = begin, after; id < end; id = after) {
+    const std::optional<std::uint32_t> piece = piece_at(id, true);
+    after = piece ? pieces_.all[*piece].end : next(body_, id);
+    if (!piece && !is_on_top(id)) continue;
     flush(id);
-    first = next(body_, id);
+    first = after;
     if (ir_.is_closed()) return;
+    if (piece) {
+      call_region_piece(*piece);
+      continue;
+    }
     begin_statement(id);
     const StmtId inside{id.index + 1};
     const bool has_blocks = next(body_, id) > inside;
@@ -314,8 +314,8 @@ void CpuEmitter::write_region(StmtId begin, StmtId end) {
       ir_.go_on(round);
       Place& place = places_[loop->variable.index];
       place.crosses = false;
-      place.value = {DataType::U32, false, {now}};
-      loops_.push_back({id, exit, nullptr, nullptr});
+      begin_loop(place, now);
+      loops_.push_back({id, exit, {}, nullptr, function_});
       write_region(inside, loop->end);
       loops_.pop_back();
       if (!ir_.is_closed()) {
@@ -326,11 +326,9 @@ void CpuEmitter::write_region(StmtId begin, StmtId end) {
     } else if (const Block* block = std::get_if<Block>(&body_[id])) {
       write_region(inside, block->end);
     } else if (std::holds_alternative<Break>(body_[id])) {
-      ir_.jump(loops_.back().exit);
-      return;
+      return leave_region(kBreak);
     } else if (std::holds_alternative<Return>(body_[id])) {
-      ir_.jump(group_end_);
-      return;
+      return leave_region(kReturn);
     }
     if (has_blocks) rows_known_.clear();
   }
@@ -339,26 +337,30 @@ void CpuEmitter::write_region(StmtId begin, StmtId end) {
 
 // Workgroup memory begins as zeros.
 void CpuEmitter::clear_memory() {
+  const auto clear = [&](Value from, std::uint64_t bytes) {
+    std::array<Ir::Type, 2> named{ir_.pointer(), ir_.i64};
+    ir_.call("llvm.memset", named,
+             {from, ir_.number(ir_.i8, 0), ir_.wide(bytes), ir_.zero(ir_.boolean)});
+  };
+  if (is_large_) return clear(frame(workgroup_memory_.first), workgroup_memory_.second);
   for (std::size_t i = 0; i < program_.buffers.size(); ++i) {
     const BufferDecl& buffer = program_.buffers[i];
     if (buffer.access != BufferAccess::Workgroup) continue;
     lives(buffers_[i], "llvm.lifetime.start");
-    std::array<Ir::Type, 2> named{ir_.pointer(), ir_.i64};
-    ir_.call(
-        "llvm.memset", named,
-        {buffers_[i].address, ir_.number(ir_.i8, 0),
-         ir_.wide(std::uint64_t{buffer.count} * stride(buffer.element)), ir_.zero(ir_.boolean)});
+    clear(buffers_[i].address, std::uint64_t{buffer.count} * stride(buffer.element));
   }
 }
 
 void CpuEmitter::write_group() {
   group_end_ = ir_.block("group.end");
   if (returns_far_) {
-    if (all_alive_ == nullptr) {
-      all_alive_ = ir_.local(ir_.api().ArrayType2(ir_.i64, gangs_), "alive");
+    if (!all_alive_.exists()) {
+      all_alive_ =
+          make_slot(ir_.api().ArrayType2(ir_.i64, gangs_), 8 * gangs_, "alive", is_large_);
     }
-    ir_.loop("begin", ir_.wide(0), ir_.wide(gangs_),
-             [&](Value gang) { ir_.store(ir_.ones(ir_.i64), ir_.at(ir_.i64, all_alive_, gang)); });
+    ir_.loop("begin", ir_.wide(0), ir_.wide(gangs_), [&](Value gang) {
+      ir_.store(ir_.ones(ir_.i64), ir_.at(ir_.i64, address(all_alive_), gang));
+    });
   }
   if (!can_unroll_) {
     clear_memory();
@@ -423,14 +425,52 @@ Value CpuEmitter::is_all_unchecked() {
   return all;
 }
 
+void CpuEmitter::set_attributes(Value function) {
+  ir_.attribute(function, "target-cpu", target_.name);
+  ir_.attribute(function, "target-features", target_.features);
+  ir_.attribute(function, "prefer-vector-width", std::to_string(target_.bits));
+  ir_.attribute(function, "min-legal-vector-width", std::to_string(target_.bits));
+  ir_.attribute(function, "warn-stack-size", "0");  // LLVM tells what each takes
+  ir_.attribute(function, 0xffffffff, "nounwind");
+}
+
+// The workgroups with the numbers [begin, end), x running fastest.
+void CpuEmitter::write_groups(Value begin, Value end) {
+  std::array<Value, 3> at{};
+  const Value rows = ir_.udiv(begin, groups_[0]);
+  const std::array<Value, 3> first = {ir_.urem(begin, groups_[0]), ir_.urem(rows, groups_[1]),
+                                      ir_.udiv(rows, groups_[1])};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    at[axis] = ir_.local(ir_.i64, "group");
+    ir_.store(first[axis], at[axis]);
+  }
+  ir_.loop("groups", begin, end, [&](Value) {
+    std::array<Value, 3> now{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      now[axis] = ir_.load(ir_.i64, at[axis]);
+      group_[axis] = ir_.trunc(now[axis], 32);
+      if (is_large_) ir_.store(group_[axis], frame(kGroup + 4 * axis));
+    }
+    write_group();
+    Value carry = ir_.ones(ir_.boolean);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const Value next = ir_.add(now[axis], ir_.zext(carry, 64));
+      const Value over = ir_.compare(Compare::Eq, next, groups_[axis]);
+      ir_.store(axis == 2 ? next : ir_.select(over, ir_.wide(0), next), at[axis]);
+      carry = ir_.both(carry, over);
+    }
+  });
+}
+
+void CpuEmitter::make_zeros() {
+  zeros_ = ir_.api().AddGlobal(ir_.module(), ir_.vector(ir_.i64, 2), "zeros");
+  ir_.api().SetInitializer(zeros_, ir_.zero(ir_.vector(ir_.i64, 2)));
+  ir_.api().SetGlobalConstant(zeros_, 1);
+  ir_.api().SetLinkage(zeros_, llvm::kPrivate);
+}
+
 void CpuEmitter::write() {
-  const auto attributes = [&](Value function) {
-    ir_.attribute(function, "target-cpu", target_.name);
-    ir_.attribute(function, "target-features", target_.features);
-    ir_.attribute(function, "prefer-vector-width", std::to_string(target_.bits));
-    ir_.attribute(function, "min-legal-vector-width", std::to_string(target_.bits));
-    ir_.attribute(function, 0xffffffff, "nounwind");
-  };
+  if (is_large_) return write_large();
   const Ir::Type pointer = ir_.pointer();
   const std::size_t count = program_.buffers.size();
 
@@ -442,8 +482,9 @@ void CpuEmitter::write() {
   }
   for (int i = 0; i < 7; ++i) parameters.push_back(ir_.i64);
   parameters.insert(parameters.end(), {pointer, ir_.i64, ir_.i64, pointer});
-  const Value inner = ir_.function("workgroups", parameters, false);
-  attributes(inner);
+  const Value inner = ir_.declare("workgroups", parameters, false);
+  ir_.begin(inner);
+  set_attributes(inner);
   ir_.attribute(inner, 0xffffffff, "noinline");
   const auto last = static_cast<unsigned>(parameters.size());
   for (unsigned i = 0; i < count; ++i) {
@@ -462,10 +503,7 @@ void CpuEmitter::write() {
   row_size_ = ir_.parameter(static_cast<unsigned>(2 * count) + 5);
   streams_ = ir_.not_zero(ir_.parameter(static_cast<unsigned>(2 * count) + 6));
   stop_ = ir_.parameter(static_cast<unsigned>(2 * count) + 7);
-  zeros_ = ir_.api().AddGlobal(ir_.module(), ir_.vector(ir_.i64, 2), "zeros");
-  ir_.api().SetInitializer(zeros_, ir_.zero(ir_.vector(ir_.i64, 2)));
-  ir_.api().SetGlobalConstant(zeros_, 1);
-  ir_.api().SetLinkage(zeros_, llvm::kPrivate);
+  make_zeros();
   sink_ = ir_.local(ir_.vector(ir_.i64, 2), "sink");
   for (std::size_t i = 0; i < count; ++i) {
     const BufferDecl& buffer = program_.buffers[i];
@@ -482,9 +520,7 @@ void CpuEmitter::write() {
       }
       buffers_[i].is_local = true;
     } else {
-      scratch_bytes_ = (scratch_bytes_ + 63) / 64 * 64;
-      buffers_[i].address = ir_.at(ir_.i8, scratch_, ir_.wide(scratch_bytes_));
-      scratch_bytes_ += bytes;
+      buffers_[i].address = frame(reserve(bytes));
     }
   }
   const std::map<BufferId, Atomic> copied = find_copied();
@@ -501,41 +537,14 @@ void CpuEmitter::write() {
     }
   };
   for (const auto& [id, atomic] : copied) {
-    scratch_bytes_ = (scratch_bytes_ + 63) / 64 * 64;
     Buffer& buffer = buffers_[id.index];
-    buffer.copy = ir_.at(ir_.i8, scratch_, ir_.wide(scratch_bytes_));
+    buffer.copy = frame(reserve(kMaxCopied * 4));
     buffer.has_copy = ir_.compare(Compare::Ule, buffer.length, ir_.wide(kMaxCopied));
-    scratch_bytes_ += kMaxCopied * 4;
   }
   for_each_copied([&](const Buffer& buffer, const Atomic& atomic, Value i) {
     ir_.store(ir_.word(neutral(atomic)), ir_.at(ir_.i32, buffer.copy, i), 4);
   });
-  const Value begin = ir_.parameter(last - 3);
-  const Value end = ir_.parameter(last - 2);
-  // x runs fastest.
-  std::array<Value, 3> at{};
-  const Value rows = ir_.udiv(begin, groups_[0]);
-  const std::array<Value, 3> first = {ir_.urem(begin, groups_[0]), ir_.urem(rows, groups_[1]),
-                                      ir_.udiv(rows, groups_[1])};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    at[axis] = ir_.local(ir_.i64, "group");
-    ir_.store(first[axis], at[axis]);
-  }
-  ir_.loop("groups", begin, end, [&](Value) {
-    std::array<Value, 3> now{};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      now[axis] = ir_.load(ir_.i64, at[axis]);
-      group_[axis] = ir_.trunc(now[axis], 32);
-    }
-    write_group();
-    Value carry = ir_.ones(ir_.boolean);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const Value next = ir_.add(now[axis], ir_.zext(carry, 64));
-      const Value over = ir_.compare(Compare::Eq, next, groups_[axis]);
-      ir_.store(axis == 2 ? next : ir_.select(over, ir_.wide(0), next), at[axis]);
-      carry = ir_.both(carry, over);
-    }
-  });
+  write_groups(ir_.parameter(last - 3), ir_.parameter(last - 2));
   for_each_copied([&](const Buffer& buffer, const Atomic& atomic, Value i) {
     const Value own = ir_.load(ir_.i32, ir_.at(ir_.i32, buffer.copy, i), 4);
     const Ir::Block changed = ir_.block("changed");
@@ -553,11 +562,11 @@ void CpuEmitter::write() {
 
   // What the runtime calls.
   std::array<Ir::Type, 4> outside{pointer, ir_.i64, ir_.i64, pointer};
-  const Value kernel = ir_.function("vyre_kernel", outside, true);
-  attributes(kernel);
-  const Value arguments = ir_.parameter(0);
+  const Value kernel = ir_.declare("vyre_kernel", outside, true);
+  ir_.begin(kernel);
+  set_attributes(kernel);
+  arguments_ = ir_.parameter(0);
   std::vector<Value> passed;
-  const auto argument = [&](std::size_t i) { return ir_.at(ir_.i64, arguments, ir_.wide(i)); };
   for (std::size_t i = 0; i < count; ++i) {
     passed.push_back(ir_.load(pointer, argument(2 * i)));
     passed.push_back(ir_.load(ir_.i64, argument(2 * i + 1)));
@@ -581,12 +590,16 @@ constexpr const char* kPasses =
     "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
     "loop-mssa(licm),sroa,early-cse<memssa>,gvn,instcombine<no-verify-fixpoint>,dse,adce,simplifycfg";
 
+// What the functions of a large program get of it: what takes about the same time for each
+// instruction.
+constexpr const char* kFewPasses = "sroa,early-cse,simplifycfg,adce";
+
 // Owns what LLVM compiles with.
 class Machine {
  public:
   Machine(const llvm::Api& api, const CpuTarget& target, bool is_large) : api_(api) {
     passes_ = std::string(target.is_scalar ? "sroa,scalarizer," : "") + kPasses;
-    if (is_large) passes_ = "sroa";
+    if (is_large) passes_ = kFewPasses;
 
     llvm::Target found = nullptr;
     char* message = nullptr;
@@ -596,7 +609,7 @@ class Machine {
       return;
     }
     machine_ = api.CreateTargetMachine(found, target.triple.c_str(), target.name.c_str(),
-                                       target.features.c_str(), is_large ? 0 : 1, llvm::kPic, 0);
+                                       target.features.c_str(), 1, llvm::kPic, 0);
   }
   ~Machine() {
     if (machine_ != nullptr) api_.DisposeTargetMachine(machine_);
@@ -642,30 +655,18 @@ class Machine {
   llvm::TargetMachine machine_ = nullptr;
 };
 
-Result<std::string> produce(const llvm::Api& api, const Program& program, const Bounds& bounds,
-                            const CpuTarget& target, bool is_limited, std::optional<CpuText> what,
-                            std::uint64_t& scratch_bytes) {
-  if (program.body.exprs.size() > kMaxExpressions) {
-    return diagnose<message::no_machine_code>(program.name, "it is too large");
-  }
-  BlockStack<OpenBlock> stack(program.body);
-  for (std::uint32_t i = 0; i < program.body.stmts.size(); ++i) {
-    stack.enter(i);
-    if (stack.frames().size() > kMaxNesting) {
-      return diagnose<message::no_machine_code>(program.name, "it nests too deeply");
-    }
-    stack.open(i);
-  }
-  Machine machine(api, target, program.body.exprs.size() > kLarge);
+Result<std::string> produce(const llvm::Api& api, const CpuReady& ready,
+                            std::optional<CpuText> what, CpuCode& code) {
+  Machine machine(api, ready.target, ready.is_large);
   const auto failed = [&] {
-    return diagnose<message::no_machine_code>(program.name, machine.problem);
+    return diagnose<message::no_machine_code>(ready.program.name, machine.problem);
   };
   if (!machine.problem.empty()) return failed();
-  CpuEmitter emitter(api, program, bounds, target, is_limited);
+  CpuEmitter emitter(api, ready);
   Ir& ir = emitter.ir();
-  machine.prepare(ir, target);
+  machine.prepare(ir, ready.target);
   emitter.write();
-  scratch_bytes = emitter.scratch_bytes();
+  code.scratch_bytes = emitter.scratch_bytes();
   char* message = nullptr;
   if (api.VerifyModule(ir.module(), 2, &message) != 0) machine.problem = message;
   api.DisposeMessage(message);
@@ -678,27 +679,25 @@ Result<std::string> produce(const llvm::Api& api, const Program& program, const 
   };
   if (!machine.optimise(ir)) return failed();
   if (what == CpuText::Llvm) return text();
-  std::string code = machine.compile(ir, what ? llvm::kAssembly : llvm::kObject);
-  if (code.empty()) return failed();
-  return code;
+  std::string made = machine.compile(ir, what ? llvm::kAssembly : llvm::kObject);
+  if (made.empty()) return failed();
+  code.stack_bytes = emitter.stack_bytes();
+  return made;
 }
 
 }  // namespace
 
-Result<CpuCode> emit_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
-                         const CpuTarget& target, bool is_limited) {
+Result<CpuCode> emit_cpu(const llvm::Api& api, const CpuReady& ready) {
   CpuCode code;
-  Result<std::string> object =
-      produce(api, program, bounds, target, is_limited, {}, code.scratch_bytes);
+  Result<std::string> object = produce(api, ready, {}, code);
   if (!object) return object.diagnostics();
   code.object = std::move(*object);
   return code;
 }
 
-Result<std::string> print_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
-                              const CpuTarget& target, bool is_limited, CpuText what) {
-  std::uint64_t scratch_bytes = 0;
-  return produce(api, program, bounds, target, is_limited, what, scratch_bytes);
+Result<std::string> print_cpu(const llvm::Api& api, const CpuReady& ready, CpuText what) {
+  CpuCode code;
+  return produce(api, ready, what, code);
 }
 
 }  // namespace vyre

@@ -7,7 +7,7 @@
 // address and the length of each buffer in the order of declaration, the workgroups on each axis,
 // the invocations along x and along y, those of a workgroup along x where that is free, 1 where the
 // buffers are larger than the caches, and the address of a byte that somebody sets to end it early.
-// `scratch` is memory of the calling thread alone.
+// `scratch` is memory of the calling thread alone, aligned to kScratchAlign.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,9 @@ struct CpuTarget {
   bool gathers = true;        // has instructions for it
   bool slow_gathers = false;  // slower than a load for each lane
   bool is_scalar = false;     // lanes are numbers of their own, not in vectors
+  // Programs of more than so many instructions are written in functions of about so many.
+  std::uint64_t large = 6000;
+  std::uint64_t piece = 1000;
 
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
@@ -37,20 +40,30 @@ struct CpuTarget {
 // Whether lanes are in vectors, and masks in registers of their own.
 inline bool has_masks(const CpuTarget& target) { return target.bits == 512 && !target.is_scalar; }
 
+// What is compiled: an optimised program in workgroups that fit the target.
+struct CpuReady {
+  Program program;
+  Bounds bounds;     // what is known of its accesses
+  CpuTarget target;  // with the width that fits the program
+  // Its workgroups have any length along x, a multiple of the width, and along x and y there may be
+  // fewer invocations than they have places.
+  bool is_limited = false;
+  bool is_large = false;  // and to be written in pieces
+};
+
 struct CpuCode {
   std::string object;               // an ELF object with vyre_kernel
   std::uint64_t scratch_bytes = 0;  // that a thread needs
+  std::uint64_t stack_bytes = 0;    // that a call takes, at most
 };
+
+// Scratch begins at a multiple of this.
+inline constexpr std::uint64_t kScratchAlign = 256;
 
 enum class CpuText : std::uint8_t { Llvm, Assembly };
 
-// Of an optimised program, with what is known of its accesses.
-// `is_limited`: its workgroups have any length along x, a multiple of the width, and along x and y
-// there may be fewer invocations than they have places.
-Result<CpuCode> emit_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
-                         const CpuTarget& target, bool is_limited);
+Result<CpuCode> emit_cpu(const llvm::Api& api, const CpuReady& ready);
 // The same for people.
-Result<std::string> print_cpu(const llvm::Api& api, const Program& program, const Bounds& bounds,
-                              const CpuTarget& target, bool is_limited, CpuText what);
+Result<std::string> print_cpu(const llvm::Api& api, const CpuReady& ready, CpuText what);
 
 }  // namespace vyre

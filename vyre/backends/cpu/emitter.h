@@ -1,17 +1,21 @@
 // Writes the function of emit.h, in files of their own for each part of the work: study.cc finds
 // out what is known before anything is written, unchecked.cc which lanes of a row need no checks,
-// statements.cc and memory.cc write what a gang does, and emit.cc what is around gangs.
+// statements.cc and memory.cc write what a gang does, emit.cc what is around gangs, and pieces.cc
+// cuts a large program into functions.
 #pragma once
 
 #include <array>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "vyre/backends/cpu/emit.h"
 #include "vyre/backends/cpu/ops.h"
+#include "vyre/backends/cpu/pieces.h"
 #include "vyre/backends/cpu/records.h"
 #include "vyre/ir/typing.h"
 #include "vyre/passes/affine.h"
@@ -23,20 +27,20 @@ class CpuEmitter {
   using Value = Ir::Value;
   using Kind = Shape::Kind;
 
-  CpuEmitter(const llvm::Api& api, const Program& program, const Bounds& bounds,
-             const CpuTarget& target, bool is_limited)
-      : program_(program),
-        body_(program.body),
-        bounds_(bounds),
-        target_(target),
-        shapes_(shapes_of(program)),
-        types_(types_of(program.body, program.buffers, {}, {})),
-        records_(find_records(program, shapes_)),
-        ir_(api, target.width, program.name.c_str()),
-        ops_(ir_, has_masks(target)),
-        width_(target.width),
-        is_limited_(is_limited) {
-    const auto& size = program.workgroup_size;
+  CpuEmitter(const llvm::Api& api, const CpuReady& ready)
+      : program_(ready.program),
+        body_(program_.body),
+        bounds_(ready.bounds),
+        target_(ready.target),
+        shapes_(shapes_of(program_)),
+        types_(types_of(body_, program_.buffers, {}, {})),
+        records_(ready.is_large ? Records{} : find_records(program_, shapes_)),
+        ir_(api, target_.width, program_.name.c_str()),
+        ops_(ir_, has_masks(target_)),
+        width_(target_.width),
+        is_limited_(ready.is_limited),
+        is_large_(ready.is_large) {
+    const auto& size = program_.workgroup_size;
     invocations_ = std::uint64_t{size[0]} * size[1] * size[2];
     in_rows_ = size[0] % width_ == 0 || (size[1] == 1 && size[2] == 1);
     rows_ = in_rows_ ? std::uint64_t{size[1]} * size[2] : 1;
@@ -48,42 +52,80 @@ class CpuEmitter {
   void write();
   Ir& ir() { return ir_; }
   std::uint64_t scratch_bytes() const { return scratch_bytes_; }
+  std::uint64_t stack_bytes() const;
 
  private:
   // What the locals that live across barriers may take on the stack.
   static constexpr std::uint64_t kMaxStackBytes = std::uint64_t{128} << 10;
+  static constexpr std::uint64_t kMaskBytes = 8;
   // Bytes that go through the caches together.
   static constexpr std::uint32_t kLine = 64;
 
   // --- What is known before anything is written
+
+  // Memory of the function that is being written; or of the thread, where several functions use it.
+  struct Slot {
+    Value address = nullptr;
+    std::uint32_t function = 0;  // that the address is of
+    bool is_shared = false;
+    std::uint64_t offset = 0;  // in the memory of the thread
+
+    bool exists() const { return is_shared || address != nullptr; }
+  };
+
+  struct Buffer {
+    Value address = nullptr;
+    Value length = nullptr;    // i64
+    Value copy = nullptr;      // of this thread alone; null: there is none
+    Value has_copy = nullptr;  // whether it is in use
+    Value checked = nullptr;   // what a local one is in code that checks
+    bool is_local = false;     // of the function
+    std::uint64_t offset = 0;  // in the memory of the thread, of workgroup memory
+    std::uint32_t function = 0;
+  };
 
   // Where a local lives.
   struct Place {
     LocalId local;
     ExprId bound;          // the value that it always has; none: it is assigned
     bool crosses = false;  // barriers
+    bool is_shared = false;  // by several functions
     StmtId declared;
     std::vector<std::uint32_t> reads;  // the statements that mention it
-    // While writing: its value, or the memory of each part.
+    // While writing: its value, in the function that computed it, or the memory of each part.
     Lanes value;
-    std::array<Value, 4> slots{};
+    std::uint32_t function = 0;
+    std::array<Slot, 4> slots{};
     bool is_vector = false;
   };
   struct Loop {
     StmtId id;
     Ir::Block exit = nullptr;
-    Value live = nullptr;  // the memory of the mask of those that have not left
+    Slot live;             // of the mask of those that have not left
     Value mask = nullptr;  // at the beginning of a round
+    std::uint32_t function = 0;
   };
 
   void study();
   void study_segments(StmtId begin, StmtId end);
   bool is_on_top(StmtId id) const { return on_top_[id.index]; }
   bool splits(StmtId id) const;
-  bool parts(StmtId id, bool own) const;
-  bool find_parts(StmtId id, bool own) const;
-  bool returns_inside(StmtId id) const;
-  bool breaks_inside(StmtId id) const;
+  // How invocations leave a statement early.
+  struct Leaving {
+    bool returns = false;
+    bool breaks = false;  // out of a loop around it
+    // Some of those that run it leave it so while others stay.
+    bool returns_apart = false;
+    bool breaks_apart = false;
+    bool leaves_apart = false;  // a loop, by its own `break` or by `return`
+  };
+  void study_leaving();
+  bool parts(StmtId id, bool own) const {
+    const Leaving& leaving = leaving_[id.index];
+    if (own && std::holds_alternative<For>(body_[id])) return leaving.leaves_apart;
+    return leaving.returns_apart || leaving.breaks_apart;
+  }
+  bool leaves(StmtId id) const { return leaving_[id.index].returns || leaving_[id.index].breaks; }
   bool must_blend(const Place& place, StmtId at) const;
   // The statement that a statement is directly inside; none at the top.
   StmtId owner(StmtId id) const { return owners_[id.index]; }
@@ -99,6 +141,54 @@ class CpuEmitter {
 
   void clear_memory();
   void write_group();
+  void write_groups(Value begin, Value end);
+  void set_attributes(Value function);
+  void make_zeros();
+
+  // --- Functions of a large program, each of which gets the memory of the thread
+
+  // Where things are that all of them use.
+  static constexpr std::uint64_t kArguments = 0;
+  static constexpr std::uint64_t kGroup = 8;  // the ids
+  static constexpr std::uint64_t kRow = 24;
+  static constexpr std::uint64_t kGangInRow = 32;
+  static constexpr std::uint64_t kGang = 40;
+  static constexpr std::uint64_t kLeaving = 48;  // how all invocations leave a function early
+  static constexpr std::uint64_t kVectors = 64;  // of 32 bits a lane: the local ids, a mask
+  std::uint64_t vector_at(std::size_t number) const { return kVectors + number * width_ * 4; }
+  static constexpr std::size_t kMask = 3;
+  enum Leave : std::uint32_t { kStay, kBreak, kReturn };
+  // A piece that is still to be written, with what is known where it is called.
+  struct WaitingPiece {
+    std::uint32_t piece;
+    std::vector<Loop> loops;
+    Slot alive;
+  };
+  // An operation with the types of its operands.
+  using OperationKey = std::tuple<Operation, DataType, DataType>;
+  void write_large();
+  void share_places();
+  Value declare_function(const std::string& name);
+  void call_function(Value function);
+  void begin_function(Value function, std::uint32_t number);
+  void load_arguments();
+  void write_piece(const WaitingPiece& waiting);
+  void write_operation(const OperationKey& key, Value function);
+  Lanes apply(Operation op, const Lanes& a, const Lanes& b);
+  void put_operand(std::size_t number, const Lanes& lanes);
+  Lanes get_operand(std::size_t number, DataType type);
+  Value frame(std::uint64_t offset) { return ir_.at(ir_.i8, scratch_, ir_.wide(offset)); }
+  std::optional<std::uint32_t> piece_at(StmtId id, bool is_on_top) const;
+  void call_piece(std::uint32_t piece);
+  void call_gang_piece(std::uint32_t piece);
+  void call_region_piece(std::uint32_t piece);
+  void leave_region(Leave how);
+  void save_gang();
+  Value argument(std::size_t i) { return ir_.at(ir_.i64, arguments_, ir_.wide(i)); }
+  std::uint64_t reserve(std::uint64_t bytes);
+  Slot make_slot(Ir::Type type, std::uint64_t bytes, const char* name, bool is_shared);
+  Value address(Slot& slot);
+  Buffer& buffer_at(std::size_t index);
   void write_region(StmtId begin, StmtId end);
   void write_gangs(StmtId begin, StmtId end);
   void write_gang(StmtId begin, StmtId end, bool fast, Value mask);
@@ -122,6 +212,8 @@ class CpuEmitter {
 
   void statements(StmtId begin, StmtId end, Ir::Block behind);
   void drop_those_that_left(StmtId id);
+  void drop_those_that_left();
+  void begin_loop(Place& place, Value now);
   void statement(StmtId id);
   bool counts(ExprId id) const;
   Lanes counted(ExprId id);
@@ -156,6 +248,7 @@ class CpuEmitter {
   Lanes value(ExprId id);
   Lanes computed(ExprId id, bool in_first);
   Lanes read_local(LocalId local);
+  void make_slots(Place& place);
   void give(Place& place, const Lanes& value);
   bool find_bits(ExprId id, std::vector<ExprId>& leaves, std::size_t& count) const;
   std::optional<Lanes> of_three(ExprId id);
@@ -174,14 +267,6 @@ class CpuEmitter {
 
   // --- Memory
 
-  struct Buffer {
-    Value address = nullptr;
-    Value length = nullptr;    // i64
-    Value copy = nullptr;      // of this thread alone; null: there is none
-    Value has_copy = nullptr;  // whether it is in use
-    Value checked = nullptr;   // what a local one is in code that checks
-    bool is_local = false;     // of the function
-  };
   bool is_inside(ExprId access) const {
     return bounds_.is_proved(at_, access) || (fast_ && assumed_.contains({at_, access}));
   }
@@ -255,6 +340,7 @@ class CpuEmitter {
   Ops ops_;
   const unsigned width_;
   const bool is_limited_;          // there may be fewer invocations than places
+  const bool is_large_;            // and written in pieces
   std::uint64_t invocations_ = 1;  // of a workgroup
   std::uint64_t gangs_ = 1;
   bool in_rows_ = true;  // a gang has invocations of one row only
@@ -266,13 +352,23 @@ class CpuEmitter {
   bool has_barriers_ = false;
   bool returns_far_ = false;  // some return in one segment, and there are others behind it
   std::vector<StmtId> owners_;
-  mutable std::vector<std::optional<bool>> parting_;  // per statement, without and with its own
+  std::vector<Leaving> leaving_;  // of statements
   std::vector<bool> on_top_;             // of statements: run for the whole workgroup at once
   std::vector<std::uint32_t> segments_;  // of statements: between which barriers
   std::uint32_t segment_ = 0;
   std::vector<Place> places_;
   std::uint64_t scratch_bytes_ = 0;
   std::uint64_t stack_bytes_ = 0;  // that locals across barriers take
+
+  // Of a large program.
+  Pieces pieces_;
+  std::vector<Value> functions_;  // of pieces, where they are called
+  std::vector<WaitingPiece> waiting_pieces_;
+  std::map<OperationKey, Value> operations_;
+  std::uint64_t operands_ = 0;  // where operations find and leave them
+  std::pair<std::uint64_t, std::uint64_t> workgroup_memory_;  // where it is, and its size
+  Value arguments_ = nullptr;
+  std::uint32_t function_ = 0;  // the piece that is being written
 
   // Of the function.
   std::vector<Buffer> buffers_;
@@ -297,8 +393,8 @@ class CpuEmitter {
   bool fast_ = false;
   Value mask_ = nullptr;  // null: all lanes
   Value first_mask_ = nullptr;
-  Value alive_ = nullptr;      // the memory of the mask of those that have not returned
-  Value all_alive_ = nullptr;  // the same for each gang, as bits, where it is kept between segments
+  Slot alive_;      // of the mask of those that have not returned
+  Slot all_alive_;  // the same for each gang, as bits, where it is kept between segments
   std::vector<Loop> loops_;
   struct Start {
     Value at = nullptr;

@@ -1,5 +1,7 @@
 #include "vyre/backends/cpu/ir.h"
 
+#include <cstdlib>
+
 namespace vyre {
 
 Ir::Ir(const llvm::Api& api, unsigned width, const char* name)
@@ -8,6 +10,9 @@ Ir::Ir(const llvm::Api& api, unsigned width, const char* name)
       context_(api.ContextCreate()),
       module_(api.ModuleCreateWithNameInContext(name, context_)),
       builder_(api.CreateBuilderInContext(context_)) {
+  api.ContextSetDiagnosticHandler(
+      context_,
+      [](llvm::Diagnostic diagnostic, void* ir) { static_cast<Ir*>(ir)->note(diagnostic); }, this);
   boolean = integer(1);
   i8 = integer(8);
   i32 = integer(32);
@@ -20,6 +25,19 @@ Ir::~Ir() {
   api_.DisposeBuilder(builder_);
   api_.DisposeModule(module_);
   api_.ContextDispose(context_);
+}
+
+// "stack frame size (128) exceeds limit (0) in function 'name'"
+void Ir::note(llvm::Diagnostic diagnostic) {
+  char* message = api_.GetDiagInfoDescription(diagnostic);
+  const std::string_view text = message;
+  constexpr std::string_view kBegin = "stack frame size (";
+  if (text.starts_with(kBegin) && text.ends_with('\'')) {
+    const std::string_view rest = text.substr(0, text.size() - 1);
+    frames_[std::string(rest.substr(rest.rfind('\'') + 1))] =
+        std::strtoull(message + kBegin.size(), nullptr, 10);
+  }
+  api_.DisposeMessage(message);
 }
 
 Ir::Value Ir::splat_number(Type element, std::uint64_t value) { return ramp(element, value, 0); }
@@ -111,15 +129,19 @@ Ir::Value Ir::phi(Type type, std::initializer_list<std::pair<Value, Block>> from
   return made;
 }
 
-Ir::Value Ir::function(const char* name, std::span<Type> parameters, bool is_exported) {
+Ir::Value Ir::declare(const char* name, std::span<Type> parameters, bool is_exported) {
   const Type type =
       api_.FunctionType(nothing, parameters.data(), static_cast<unsigned>(parameters.size()), 0);
-  function_ = api_.AddFunction(module_, name, type);
-  if (!is_exported) api_.SetLinkage(function_, llvm::kInternal);
+  const Value function = api_.AddFunction(module_, name, type);
+  if (!is_exported) api_.SetLinkage(function, llvm::kInternal);
+  return function;
+}
+
+void Ir::begin(Value function) {
+  function_ = function;
   entry_ = block("locals");
   hidden_.clear();
   go_on(entry_);
-  return function_;
 }
 
 void Ir::attribute(Value function, unsigned index, const char* name) {

@@ -150,8 +150,9 @@ class Ir {
   void loop(const char* name, Value from, Value to, Body body);
 
   // --- Functions
-  // Begins one; what is written goes there.
-  Value function(const char* name, std::span<Type> parameters, bool is_exported);
+  Value declare(const char* name, std::span<Type> parameters, bool is_exported);
+  // What is written goes there.
+  void begin(Value function);
   Value parameter(unsigned index) { return api_.GetParam(function_, index); }
   // Behind the locals of the function it goes on here.
   void begin_at(Block start) {
@@ -161,8 +162,12 @@ class Ir {
   void attribute(Value function, unsigned index, const char* name);
   void attribute(Value function, const char* key, const std::string& value);
   llvm::Builder builder() { return builder_; }
+  // What each compiled function takes of the stack, where it has the attribute "warn-stack-size".
+  const std::map<std::string, std::uint64_t>& frames() const { return frames_; }
 
  private:
+  void note(llvm::Diagnostic diagnostic);
+
   const llvm::Api& api_;
   unsigned width_;
   llvm::Context context_;
@@ -171,6 +176,7 @@ class Ir {
   Value function_ = nullptr;
   Block entry_ = nullptr;  // only locals, and what is hidden
   std::map<std::pair<Type, std::uint64_t>, Value> hidden_;
+  std::map<std::string, std::uint64_t> frames_;
 };
 
 template <class Body>

@@ -21,6 +21,8 @@ using TargetData = struct OpaqueTargetData*;
 using MemoryBuffer = struct OpaqueMemoryBuffer*;
 using PassOptions = struct OpaquePassOptions*;
 using Error = struct OpaqueError*;
+using Diagnostic = struct OpaqueDiagnostic*;
+using DiagnosticHandler = void (*)(Diagnostic, void*);
 
 struct Api {
 #define FUNCTION(result, name, parameters) result(*name) parameters = nullptr;

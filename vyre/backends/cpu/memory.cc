@@ -376,7 +376,7 @@ Lanes CpuEmitter::gather(DataType element, const Buffer& buffer, ExprId index, b
 }
 
 Lanes CpuEmitter::load(ExprId id, const Expr& expr) {
-  const Buffer& buffer = buffers_[expr.imm];
+  const Buffer& buffer = buffer_at(expr.imm);
   const DataType element = program_.buffers[expr.imm].element;
   const DataType type = loaded_type(element);
   const ExprId index = expr.args[0];
@@ -524,7 +524,7 @@ bool CpuEmitter::may_stream(StmtId id, const Store& store) {
 }
 
 void CpuEmitter::store(const Store& store) {
-  const Buffer& buffer = buffers_[store.buffer.index];
+  const Buffer& buffer = buffer_at(store.buffer.index);
   const DataType element = program_.buffers[store.buffer.index].element;
   const DataType type = loaded_type(element);
   const bool inside = is_inside({});
@@ -644,7 +644,7 @@ Value CpuEmitter::update(const Atomic& atomic, bool is_own, Value pointer, Value
 
 // All lanes update one element at once.
 void CpuEmitter::update_together(const Atomic& atomic, bool is_own) {
-  const Buffer& buffer = buffers_[atomic.buffer.index];
+  const Buffer& buffer = buffer_at(atomic.buffer.index);
   const DataType element = program_.buffers[atomic.buffer.index].element;
   const bool is_signed = element == DataType::I32;
   std::string_view reduction = "llvm.vector.reduce.add";
@@ -701,7 +701,7 @@ Lanes CpuEmitter::of_lane(ExprId id, unsigned lane) {
   if (expr.op == Operation::Local) return of_lane(places_[expr.imm].bound, lane);
   if (expr.op == Operation::Load) {
     const DataType element = program_.buffers[expr.imm].element;
-    const Value row = row_address(buffers_[expr.imm], element, expr.args[0], false);
+    const Value row = row_address(buffer_at(expr.imm), element, expr.args[0], false);
     return {DataType::U32, false, {ir_.load(ir_.i32, ir_.at(ir_.i32, row, ir_.wide(lane)), 4)}};
   }
   return ops_.apply(expr.op, of_lane(expr.args[0], lane), of_lane(expr.args[1], lane));
@@ -709,7 +709,7 @@ Lanes CpuEmitter::of_lane(ExprId id, unsigned lane) {
 
 // One lane after the other, those that are on and in bounds; gives what they found.
 Value CpuEmitter::update_each(const Atomic& atomic, bool is_own) {
-  const Buffer& buffer = buffers_[atomic.buffer.index];
+  const Buffer& buffer = buffer_at(atomic.buffer.index);
   const DataType element = program_.buffers[atomic.buffer.index].element;
   const Value index = ops_.splat(ops_.whole(value(atomic.index))).parts[0];
   const Value given = ops_.splat(ops_.whole(value(atomic.value))).parts[0];
@@ -765,7 +765,7 @@ Value CpuEmitter::update_each(const Atomic& atomic, bool is_own) {
 }
 
 void CpuEmitter::atomic(const Atomic& atomic) {
-  Buffer& buffer = buffers_[atomic.buffer.index];
+  Buffer& buffer = buffer_at(atomic.buffer.index);
   const auto updates = [&](bool is_own) {
     if (commutes(atomic) && !atomic.result.exists() && is_scalar(atomic.index)) {
       update_together(atomic, is_own);

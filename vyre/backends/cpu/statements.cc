@@ -68,7 +68,7 @@ Lanes CpuEmitter::computed(ExprId id, bool in_first) {
     }
     case Operation::Load: return load(id, expr);
     case Operation::Length:
-      return {DataType::U32, false, {ir_.trunc(buffers_[expr.imm].length, 32)}};
+      return {DataType::U32, false, {ir_.trunc(buffer_at(expr.imm).length, 32)}};
     case Operation::InvocationId:
     case Operation::WorkgroupId:
     case Operation::LocalId: return id_of(expr);
@@ -99,7 +99,7 @@ Lanes CpuEmitter::computed(ExprId id, bool in_first) {
           if (const std::optional<Lanes> lanes = of_three(id)) return *lanes;
         }
         const std::span<const ExprId> args = operands(body_, expr);
-        return ops_.apply(expr.op, operand(args[0]), operand(args[args.size() - 1]));
+        return apply(expr.op, operand(args[0]), operand(args[args.size() - 1]));
       }
   }
   return ops_.zero(types_[id]);
@@ -166,56 +166,56 @@ Lanes CpuEmitter::id_of(const Expr& expr) {
 }
 
 Lanes CpuEmitter::read_local(LocalId local) {
-  const Place& place = places_[local.index];
+  Place& place = places_[local.index];
   const bool elsewhere = segments_[place.declared.index] != segments_[at_.index];
   if (place.bound.exists() && !place.crosses && elsewhere) return scalar(place.bound);
-  if (place.value.exists() && !place.crosses) return place.value;
-  if (place.slots[0] == nullptr) return place.value;  // the variable of a loop around everything
+  const bool is_here = place.value.exists() && place.function == function_;
+  if (is_here && !place.crosses) return place.value;
+  if (!place.slots[0].exists()) return place.value;  // the variable of a loop around everything
   const DataType type = types_[local];
   Lanes lanes{type, false, {}};
   for (std::size_t i = 0; i < part_count(type); ++i) {
     const Ir::Type element = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
-    Value from = place.slots[i];
+    Value from = address(place.slots[i]);
     if (place.crosses) from = ir_.at(element, from, gang_ != nullptr ? gang_ : ir_.wide(0));
     lanes.parts[i] = ir_.load(element, from);
   }
   return lanes;
 }
 
+// The memory of a local.
+void CpuEmitter::make_slots(Place& place) {
+  const DataType type = types_[place.local];
+  place.is_vector =
+      place.bound.exists() ? !is_regular(place.bound) : !shapes_.uniformity[place.local];
+  for (std::size_t i = 0; i < part_count(type); ++i) {
+    Ir::Type part = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
+    std::uint64_t bytes = std::uint64_t{place.is_vector ? width_ : 1} * (part_bits(type) / 8);
+    bool is_shared = place.is_shared;
+    if (place.crosses) {
+      part = ir_.api().ArrayType2(part, gangs_);
+      bytes *= gangs_;
+      is_shared = is_large_ || stack_bytes_ + bytes > kMaxStackBytes;
+      if (!is_shared) stack_bytes_ += bytes;
+    }
+    place.slots[i] = make_slot(part, bytes, body_[place.local].name.c_str(), is_shared);
+  }
+}
+
 // A local gets its first value, or another one.
 void CpuEmitter::give(Place& place, const Lanes& given) {
   if (place.bound.exists() && !place.crosses) {
     place.value = given;
-    return;
+    place.function = function_;
+    if (!place.is_shared) return;
   }
   const DataType type = types_[place.local];
   Lanes lanes = ops_.whole(given);
-  if (place.slots[0] == nullptr) {
-    place.is_vector =
-        place.bound.exists() ? !is_regular(place.bound) : !shapes_.uniformity[place.local];
-    for (std::size_t i = 0; i < part_count(type); ++i) {
-      const Ir::Type part = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
-      if (!place.crosses) {
-        place.slots[i] = ir_.local(part, body_[place.local].name.c_str());
-        continue;
-      }
-      const std::uint64_t bytes = gangs_ * (place.is_vector ? width_ : 1) * (part_bits(type) / 8);
-      if (stack_bytes_ + bytes <= kMaxStackBytes) {
-        stack_bytes_ += bytes;
-        place.slots[i] =
-            ir_.local(ir_.api().ArrayType2(part, gangs_), body_[place.local].name.c_str());
-      } else {
-        scratch_bytes_ = (scratch_bytes_ + 63) / 64 * 64;
-        place.slots[i] = ir_.in_entry(
-            [&] { return ir_.at(ir_.i8, scratch_, ir_.wide(scratch_bytes_)); });
-        scratch_bytes_ += bytes;
-      }
-    }
-  }
+  if (!place.slots[0].exists()) make_slots(place);
   if (place.is_vector) lanes = ops_.splat(lanes);
   for (std::size_t i = 0; i < part_count(type); ++i) {
     const Ir::Type part = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
-    Value to = place.slots[i];
+    Value to = address(place.slots[i]);
     if (place.crosses) to = ir_.at(part, to, gang_ != nullptr ? gang_ : ir_.wide(0));
     ir_.store(lanes.parts[i], to);
   }
@@ -238,7 +238,7 @@ Lanes CpuEmitter::counted(ExprId id) {
 void CpuEmitter::assign(StmtId id, LocalId local, ExprId to) {
   Place& place = places_[local.index];
   const bool blends =
-      mask_ != nullptr && place.slots[0] != nullptr && place.is_vector && must_blend(place, id);
+      mask_ != nullptr && place.slots[0].exists() && place.is_vector && must_blend(place, id);
   Lanes given = ops_.whole(blends && counts(to) ? counted(to) : value(to));
   if (blends) given = ops_.select(ops_.bit(mask_), given, read_local(local));
   give(place, given);
@@ -330,7 +330,8 @@ void CpuEmitter::break_some(Value test) {
   const Value others = ir_.invert(test);
   const Value left = with(mask_, test);
   mask_ = with(mask_, others);
-  ir_.store(all_here ? mask_ : ir_.both(ir_.load(masks, loop.live), ir_.invert(left)), loop.live);
+  const Value live = address(loop.live);
+  ir_.store(all_here ? mask_ : ir_.both(ir_.load(masks, live), ir_.invert(left)), live);
   if (all_here) loop.mask = mask_;
   const Ir::Block on = ir_.block("on");
   ir_.branch(any(mask_), on, all_here ? loop.exit : block_end_);
@@ -381,10 +382,11 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
   Lanes to = ops_.whole(value(loop.to));
   ops_.unify(from, to);
   const bool varies = ops_.is_vector(from);
-  Loop open{id, ir_.block("loop.end"), nullptr, nullptr};
-  if (varies || parts(id, true) || (mask_ != first_mask_ && returns_inside(id))) {
-    open.live = ir_.local(masks, "live");
-    ir_.store(full_mask(), open.live);
+  Loop open{id, ir_.block("loop.end"), {}, nullptr, function_};
+  const Leaving& leaving = leaving_[id.index];
+  if (varies || parts(id, true) || (mask_ != first_mask_ && leaving.returns) || is_large_) {
+    open.live = make_slot(masks, kMaskBytes, "live", is_large_);
+    ir_.store(full_mask(), address(open.live));
   }
   Place& place = places_[loop.variable.index];
   const Value counter = ir_.local(ir_.type(from.parts[0]), body_[loop.variable].name.c_str());
@@ -397,13 +399,13 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
   const Value now = ir_.load(ir_.type(from.parts[0]), counter);
   begin_round(rounds);
   Value more = ir_.compare(Compare::Ult, now, to.parts[0]);
-  if (open.live != nullptr) {
-    Value live = ir_.load(masks, open.live);
+  if (open.live.exists()) {
+    Value live = ir_.load(masks, address(open.live));
     if (varies) {
       live = ir_.both(live, more);
-      ir_.store(live, open.live);
+      ir_.store(live, address(open.live));
       more = any(live);
-    } else if (!only_breaks(id)) {
+    } else if (is_large_ || !only_breaks(id)) {
       more = ir_.both(more, any(live));
     }
     mask_ = live;
@@ -411,7 +413,7 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
   ir_.branch(more, inside, open.exit);
   ir_.go_on(inside);
   open.mask = mask_;
-  place.value = {DataType::U32, false, {now}};
+  begin_loop(place, now);
   const Ir::Block latch = ir_.block("next");
   loops_.push_back(open);
   rows_known_.clear();
@@ -433,13 +435,18 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
 // here on. Where none is on, the block ends. Where all leave together they are gone already.
 void CpuEmitter::drop_those_that_left(StmtId id) {
   const bool in_loop = !loops_.empty() && loops_.back().id < id;
-  const bool together = (!returns_inside(id) || mask_ == first_mask_) &&
-                        (!in_loop || !breaks_inside(id) || mask_ == loops_.back().mask);
-  if (together && !parts(id, false)) return;
-  const bool in_masked_loop = in_loop && loops_.back().live != nullptr;
-  const Value left = in_masked_loop ? loops_.back().live : alive_;
-  if (left == nullptr) return;
-  mask_ = with(mask_, ir_.load(ir_.vector(ir_.boolean), left));
+  const Leaving& leaving = leaving_[id.index];
+  const bool together = !is_large_ && (!leaving.returns || mask_ == first_mask_) &&
+                        (!in_loop || !leaving.breaks || mask_ == loops_.back().mask);
+  if ((together && !parts(id, false)) || !leaves(id)) return;
+  drop_those_that_left();
+}
+
+void CpuEmitter::drop_those_that_left() {
+  const bool in_masked_loop = !loops_.empty() && loops_.back().live.exists();
+  Slot& left = in_masked_loop ? loops_.back().live : alive_;
+  if (!left.exists()) return;
+  mask_ = with(mask_, ir_.load(ir_.vector(ir_.boolean), address(left)));
   const Ir::Block on = ir_.block("on");
   ir_.branch(any(mask_), on, block_end_);
   ir_.go_on(on);
@@ -447,40 +454,60 @@ void CpuEmitter::drop_those_that_left(StmtId id) {
 
 // `break`: at once if all that are in the round leave.
 void CpuEmitter::leave_loop() {
-  const Loop& loop = loops_.back();
+  Loop& loop = loops_.back();
   if (mask_ == loop.mask) return ir_.jump(loop.exit);
-  const Ir::Type masks = ir_.vector(ir_.boolean);
-  ir_.store(ir_.both(ir_.load(masks, loop.live), ir_.invert(full_mask())), loop.live);
+  const Value live = address(loop.live);
+  ir_.store(ir_.both(ir_.load(ir_.vector(ir_.boolean), live), ir_.invert(full_mask())), live);
 }
 
 void CpuEmitter::leave_gang() {
   if (returns_far_) {
-    const Value kept = ir_.at(ir_.i64, all_alive_, gang_);
+    const Value kept = ir_.at(ir_.i64, address(all_alive_), gang_);
     const Value left = to_bits(full_mask());
     ir_.store(ir_.both(ir_.load(ir_.i64, kept), ir_.invert(left)), kept);
   }
   if (mask_ == first_mask_) return ir_.jump(gang_end_);
   const Ir::Type masks = ir_.vector(ir_.boolean);
   const Value others = ir_.invert(full_mask());
-  for (const Loop& loop : loops_) {
-    if (loop.live == nullptr) continue;
-    ir_.store(ir_.both(ir_.load(masks, loop.live), others), loop.live);
+  const auto leave = [&](Slot& slot) {
+    const Value memory = address(slot);
+    ir_.store(ir_.both(ir_.load(masks, memory), others), memory);
+  };
+  for (Loop& loop : loops_) {
+    if (loop.live.exists()) leave(loop.live);
   }
-  ir_.store(ir_.both(ir_.load(masks, alive_), others), alive_);
+  leave(alive_);
 }
 
 // And goes on to `behind`.
 void CpuEmitter::statements(StmtId begin, StmtId end, Ir::Block behind) {
   const Ir::Block around = std::exchange(block_end_, behind);
-  for (StmtId id = begin; id < end && !ir_.is_closed(); id = next(body_, id)) statement(id);
+  for (StmtId id = begin; id < end && !ir_.is_closed();) {
+    if (const std::optional<std::uint32_t> piece = piece_at(id, false)) {
+      call_gang_piece(*piece);
+      id = pieces_.all[*piece].end;
+    } else {
+      statement(id);
+      id = next(body_, id);
+    }
+  }
   ir_.jump(behind);
   // Some came to `behind` from before the end.
-  const bool may_leave = std::any_of(
+  const bool may_leave = !rows_known_.empty() && std::any_of(
       body_.stmts.begin() + begin.index, body_.stmts.begin() + end.index, [](const Stmt& stmt) {
         return std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
       });
   if (may_leave) rows_known_.clear();
   block_end_ = around;
+}
+
+// A round of a loop begins.
+void CpuEmitter::begin_loop(Place& place, Value now) {
+  place.value = {DataType::U32, false, {now}};
+  place.function = function_;
+  if (!place.is_shared) return;
+  const bool widens = place.is_vector && !ir_.is_vector(now);
+  ir_.store(widens ? ir_.splat(now) : now, address(place.slots[0]));
 }
 
 void CpuEmitter::statement(StmtId id) {

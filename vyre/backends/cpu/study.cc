@@ -17,13 +17,15 @@ constexpr std::uint64_t kMaxCrossing = 32;
 constexpr std::uint64_t kMaxUnrolled = 1500;
 // How many operations deep an index may be.
 constexpr unsigned kMaxDepth = 200;
+// How many statements around an assignment are looked at.
+constexpr unsigned kMaxScopes = 100;
 
 }  // namespace
 
 void CpuEmitter::study() {
   const std::size_t count = body_.stmts.size();
   owners_.resize(count);
-  parting_.resize(2 * count);
+  leaving_.resize(count);
   on_top_.resize(count);
   segments_.resize(count);
   outcomes_.resize(body_.exprs.size());
@@ -64,6 +66,7 @@ void CpuEmitter::study() {
     }
   }
   study_segments(StmtId{0u}, StmtId{count});
+  study_leaving();
 
   for (std::uint32_t i = 0; i < count; ++i) {
     const Stmt& stmt = body_.stmts[i];
@@ -99,7 +102,7 @@ void CpuEmitter::study() {
     place.crosses = !place.bound.exists() || early(place.bound) != Early::Fixed;
     if (place.crosses) crossing += part_count(types_[place.local]);
   }
-  can_unroll_ = has_barriers_ && in_rows_ && program_.workgroup_size[2] == 1 &&
+  can_unroll_ = has_barriers_ && !is_large_ && in_rows_ && program_.workgroup_size[2] == 1 &&
                 row_invocations_ % width_ == 0 && !returns_far_ &&
                 gangs_ * crossing <= kMaxCrossing && gangs_ * weight <= kMaxUnrolled;
 }
@@ -130,48 +133,46 @@ bool CpuEmitter::splits(StmtId id) const {
   return loop != nullptr && (!is_scalar(loop->from) || !is_scalar(loop->to));
 }
 
-// Whether some of those that run a statement may leave what is around it, by `break` or `return`,
-// while others stay; with `own`, also a loop by its own `break`.
-bool CpuEmitter::parts(StmtId id, bool own) const {
-  std::optional<bool>& known = parting_[2 * id.index + (own ? 1 : 0)];
-  if (!known) known = find_parts(id, own);
-  return *known;
-}
-
-bool CpuEmitter::find_parts(StmtId id, bool own) const {
-  for (std::uint32_t i = id.index + 1; i < next(body_, id).index; ++i) {
-    const bool is_break = std::holds_alternative<Break>(body_.stmts[i]);
-    if (!is_break && !std::holds_alternative<Return>(body_.stmts[i])) continue;
-    bool apart = false;
-    bool leaves = true;
-    for (StmtId at = owner(StmtId{i});; at = owner(at)) {
-      const bool is_loop = std::holds_alternative<For>(body_[at]);
+// What is inside of a statement comes after it.
+void CpuEmitter::study_leaving() {
+  for (std::size_t i = body_.stmts.size(); i-- > 0;) {
+    const StmtId id{i};
+    Leaving& own = leaving_[i];
+    own.returns = own.returns || std::holds_alternative<Return>(body_[id]);
+    own.breaks = own.breaks || std::holds_alternative<Break>(body_[id]);
+    const bool apart = splits(id);
+    own.returns_apart = own.returns_apart || (own.returns && apart);
+    own.breaks_apart = own.breaks_apart || (own.breaks && apart);
+    if (std::holds_alternative<For>(body_[id])) {
       // A `break` ends with its loop. In a loop that some have left, what follows is for a part.
-      if (is_break && is_loop) leaves = at == id && own;
-      apart = apart || splits(at) || (is_loop && (at != id || !own) && parts(at, true));
-      if (at == id || (is_break && is_loop)) break;
+      own.leaves_apart = own.returns_apart || own.breaks_apart;
+      own.returns_apart = own.returns && own.leaves_apart;
+      own.breaks = own.breaks_apart = false;
     }
-    if (leaves && apart) return true;
+    if (!owner(id).exists()) continue;
+    Leaving& outer = leaving_[owner(id).index];
+    outer.returns = outer.returns || own.returns;
+    outer.breaks = outer.breaks || own.breaks;
+    outer.returns_apart = outer.returns_apart || own.returns_apart;
+    outer.breaks_apart = outer.breaks_apart || own.breaks_apart;
   }
-  return false;
 }
 
-bool CpuEmitter::returns_inside(StmtId id) const {
-  for (std::uint32_t i = id.index; i < next(body_, id).index; ++i) {
-    if (std::holds_alternative<Return>(body_.stmts[i])) return true;
+// The locals that several functions use.
+void CpuEmitter::share_places() {
+  const auto use = [&](LocalId local, std::uint32_t stmt) {
+    Place& place = places_[local.index];
+    if (pieces_.of[place.declared.index] != pieces_.of[stmt]) place.is_shared = true;
+  };
+  for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+    for (LocalId local : mentioned(body_, body_.stmts[i])) use(local, i);
+    if (const Assign* given = std::get_if<Assign>(&body_.stmts[i])) use(given->local, i);
   }
-  return false;
-}
-
-// Whether there is a `break` of a loop around it.
-bool CpuEmitter::breaks_inside(StmtId id) const {
-  for (std::uint32_t i = id.index; i < next(body_, id).index; ++i) {
-    if (!std::holds_alternative<Break>(body_.stmts[i])) continue;
-    StmtId loop = owner(StmtId{i});
-    while (!std::holds_alternative<For>(body_[loop])) loop = owner(loop);
-    if (loop < id) return true;
+  // What is computed again elsewhere may depend on the counters of loops around it.
+  for (Place& place : places_) {
+    place.is_shared = place.is_shared || place.crosses || is_on_top(place.declared);
+    if (place.is_shared) make_slots(place);
   }
-  return false;
 }
 
 // Whether a lane that is off at an assignment may want the value that the local had. Lanes that
@@ -183,7 +184,9 @@ bool CpuEmitter::must_blend(const Place& place, StmtId at) const {
   };
   const auto all = static_cast<std::uint32_t>(body_.stmts.size());
   bool masked = false;  // inside of what was gone through so far
+  unsigned count = 0;
   for (StmtId scope = owner(at); scope.exists() && scope > place.declared; scope = owner(scope)) {
+    if (++count > kMaxScopes) return true;
     const For* loop = std::get_if<For>(&body_[scope]);
     if (loop != nullptr && masked && is_read(scope.index, loop->end.index)) return true;
     const bool masks = splits(scope) || (loop != nullptr && parts(scope, true));

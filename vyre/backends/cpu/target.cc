@@ -1,5 +1,6 @@
 #include "vyre/backends/cpu/target.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace vyre {
@@ -50,7 +51,9 @@ bool runs_here([[maybe_unused]] std::string_view name) {
 #endif
 }
 
-std::optional<CpuTarget> host_target() {
+namespace {
+
+std::optional<CpuTarget> fastest_target() {
 #if defined(__x86_64__)
   if (const char* wanted = std::getenv("VYRE_CPU"); wanted != nullptr) {
     return runs_here(wanted) ? find_cpu_target(wanted) : std::nullopt;
@@ -70,9 +73,21 @@ std::optional<CpuTarget> host_target() {
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<CpuTarget> host_target() {
+  std::optional<CpuTarget> target = fastest_target();
+  if (const char* pieces = std::getenv("VYRE_CPU_PIECES"); pieces != nullptr && target) {
+    target->large = 0;
+    target->piece = std::max<std::uint64_t>(20, std::strtoull(pieces, nullptr, 10));
+  }
+  return target;
+}
+
 std::string text(const CpuTarget& target) {
   return target.triple + " " + target.name + " " + target.features + " " +
-         std::to_string(target.width) + "x" + std::to_string(target.bits);
+         std::to_string(target.width) + "x" + std::to_string(target.bits) + " " +
+         std::to_string(target.large) + "/" + std::to_string(target.piece);
 }
 
 }  // namespace vyre

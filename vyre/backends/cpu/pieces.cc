@@ -1,0 +1,305 @@
+#include "vyre/backends/cpu/pieces.h"
+
+#include <algorithm>
+
+#include "vyre/backends/cpu/ops.h"
+#include "vyre/ir/walk.h"
+#include "vyre/passes/draft.h"
+
+namespace vyre {
+namespace {
+
+// Weights are about what a statement takes of LLVM's instructions.
+constexpr std::uint64_t kLong = 24;  // an operation
+constexpr std::uint64_t kCall = 6;
+// So many expressions of one statement are not too many.
+constexpr std::uint32_t kMaxExpressions = 200;
+
+// Of an operation on vectors.
+std::uint64_t weight(Operation op, DataType type, const CpuTarget& target) {
+  const std::uint64_t parts = part_count(type);
+  const bool wide = part_bits(type) == 64;
+  const std::uint64_t vectors = std::max<std::uint64_t>(
+      1, std::uint64_t{target.width} * part_bits(type) / target.bits);
+  switch (op) {
+    case Operation::Div:
+    case Operation::Mod:
+      if (type == DataType::U128) return std::uint64_t{26} * target.width;
+      return wide ? std::uint64_t{6} * target.width : 20 * vectors * parts;
+    case Operation::MulHigh: return (wide ? 14 : 9) * vectors * parts;
+    case Operation::Mul: return type == DataType::U128 ? 24 * vectors : (wide ? 4 : 1) * vectors * parts;
+    case Operation::Popcount:
+    case Operation::Clz:
+    case Operation::Ctz:
+    case Operation::ReverseBits: return 10 * vectors * parts;
+    case Operation::Shl:
+    case Operation::Shr:
+    case Operation::RotateLeft:
+    case Operation::RotateRight: return (type == DataType::U128 ? 8 : 3) * vectors * parts;
+    default: return (type == DataType::U128 ? 4 : 1) * vectors * parts;
+  }
+}
+
+class Weights {
+ public:
+  Weights(const Program& program, const CpuTarget& target, const Shapes& shapes,
+          const Types& types, bool in_pieces)
+      : program_(program),
+        body_(program.body),
+        target_(target),
+        shapes_(shapes),
+        types_(types),
+        in_pieces_(in_pieces),
+        seen_(program.body.exprs.size()) {}
+
+  // Without the blocks of the statement.
+  std::uint64_t operator()(StmtId id) {
+    const Stmt& stmt = body_[id];
+    std::uint64_t total = 2;
+    ++time_;
+    for (ExprId root : roots(stmt)) work_.push_back(root);
+    while (!work_.empty()) {
+      const ExprId at = work_.back();
+      work_.pop_back();
+      if (seen_[at.index] == time_) continue;
+      seen_[at.index] = time_;
+      total += of(at);
+      for (ExprId arg : operands(body_, body_[at])) work_.push_back(arg);
+    }
+    if (const If* branch = std::get_if<If>(&stmt)) total += varies(branch->condition) ? 40 : 8;
+    if (const For* loop = std::get_if<For>(&stmt)) {
+      total += varies(loop->from) || varies(loop->to) ? 80 : 40;
+    }
+    if (const Store* store = std::get_if<Store>(&stmt)) {
+      total += access(store->index, program_.buffers[store->buffer.index].element, true);
+    }
+    if (std::holds_alternative<Atomic>(stmt) || std::holds_alternative<Barrier>(stmt)) total += 60;
+    if (std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt)) total += 10;
+    return total;
+  }
+
+ private:
+  bool varies(ExprId id) const { return shapes_[id].kind == Shape::Kind::Irregular; }
+
+  std::uint64_t access(ExprId index, DataType element, bool is_store) const {
+    const DataType type = loaded_type(element);
+    const std::uint64_t parts = part_count(type) * (part_bits(type) / 32);
+    if (shapes_[index].kind == Shape::Kind::Uniform) return 4 + part_count(type);
+    const bool by_lane = !target_.gathers || (is_store && target_.bits != 512);
+    return 6 + parts * (by_lane ? std::uint64_t{5} * target_.width : 4);
+  }
+
+  std::uint64_t of(ExprId id) const {
+    const Expr& expr = body_[id];
+    if (expr.op == Operation::Literal) return 0;
+    if (expr.op == Operation::Load) {
+      return access(expr.args[0], program_.buffers[expr.imm].element, false);
+    }
+    if (!varies(id)) return 1;
+    const bool is_form = kArity[static_cast<std::size_t>(expr.op)] == 0 ||
+                         expr.op == Operation::Cast || expr.op == Operation::Select ||
+                         has_operand_list(expr.op);
+    const DataType type = is_form ? types_[id] : types_[operands(body_, expr)[0]];
+    const std::uint64_t all = weight(expr.op, type, target_);
+    if (in_pieces_ && all > kLong) return kCall + 3 * part_count(type);
+    return all;
+  }
+
+  const Program& program_;
+  const Body& body_;
+  const CpuTarget& target_;
+  const Shapes& shapes_;
+  const Types& types_;
+  const bool in_pieces_;
+  std::vector<std::uint32_t> seen_;  // in which statement
+  std::uint32_t time_ = 0;
+  std::vector<ExprId> work_;
+};
+
+class Cutter {
+ public:
+  Cutter(const Program& program, const std::vector<bool>& on_top, Weights& weights,
+         std::uint64_t most)
+      : body_(program.body),
+        on_top_(on_top),
+        weights_(weights),
+        most_(most),
+        inside_(body_.stmts.size()) {}
+
+  Pieces run() {
+    // What is inside of a statement comes after it.
+    for (std::size_t i = body_.stmts.size(); i-- > 0;) {
+      const StmtId id{i};
+      const StmtId first{i + 1};
+      inside_[i] = weights_(id);
+      if (const If* branch = std::get_if<If>(&body_[id])) {
+        inside_[i] += cut(first, branch->else_begin, on_top_[i]);
+        inside_[i] += cut(branch->else_begin, branch->end, on_top_[i]);
+      } else if (next(body_, id) > first) {
+        inside_[i] += cut(first, next(body_, id), on_top_[i]);
+      }
+    }
+    const StmtId end{body_.stmts.size()};
+    const bool has_barriers = std::ranges::find(on_top_, true) != on_top_.end();
+    cut(StmtId{0u}, end, has_barriers);
+    add(StmtId{0u}, end, has_barriers);
+    return nested();
+  }
+
+ private:
+  struct Item {
+    StmtId begin;
+    StmtId end;
+    std::uint64_t weight = 0;
+  };
+
+  void add(StmtId begin, StmtId end, bool is_on_top) { made_.push_back({begin, end, is_on_top, 0}); }
+
+  // Cuts the statements of a block, if they are too many, and gives what is left in its function.
+  std::uint64_t cut(StmtId begin, StmtId end, bool is_on_top) {
+    std::vector<Item> items;
+    for (StmtId id = begin; id < end;) {
+      StmtId behind = next(body_, id);
+      if (is_on_top && !on_top_[id.index]) {
+        // Gangs run all that is between two statements of the workgroup.
+        while (behind < end && !on_top_[behind.index]) behind = next(body_, behind);
+        items.push_back({id, behind, 60 + cut(id, behind, false)});
+      } else {
+        items.push_back({id, behind, inside_[id.index]});
+      }
+      id = behind;
+    }
+    const auto total = [&] {
+      std::uint64_t sum = 0;
+      for (const Item& item : items) sum += item.weight;
+      return sum;
+    };
+    while (total() > most_) {
+      std::vector<Item> groups;
+      for (const Item& item : items) {
+        if (groups.empty() || groups.back().weight + item.weight > most_) {
+          groups.push_back(item);
+        } else {
+          groups.back().end = item.end;
+          groups.back().weight += item.weight;
+        }
+      }
+      for (Item& group : groups) {
+        if (group.weight <= kCall) continue;
+        add(group.begin, group.end, is_on_top);
+        group.weight = kCall;
+      }
+      items = std::move(groups);
+    }
+    return total();
+  }
+
+  // A piece that was made later is around those with the same statements.
+  Pieces nested() {
+    std::ranges::reverse(made_);
+    std::ranges::stable_sort(made_, [](const Piece& a, const Piece& b) {
+      return std::tuple(a.begin, b.end) < std::tuple(b.begin, a.end);
+    });
+    Pieces pieces;
+    pieces.all = std::move(made_);
+    pieces.of.resize(body_.stmts.size());
+    std::vector<std::uint32_t> open;
+    std::uint32_t number = 0;
+    for (std::uint32_t i = 0; i <= body_.stmts.size(); ++i) {
+      while (!open.empty() && pieces.all[open.back()].end <= StmtId{i}) open.pop_back();
+      for (; number < pieces.all.size() && pieces.all[number].begin == StmtId{i}; ++number) {
+        Piece& piece = pieces.all[number];
+        if (!open.empty()) {
+          piece.parent = open.back();
+          pieces.found[{piece.parent, piece.begin, piece.is_on_top}] = number;
+        }
+        open.push_back(number);
+      }
+      if (i < body_.stmts.size()) pieces.of[i] = open.back();
+    }
+    return pieces;
+  }
+
+  const Body& body_;
+  const std::vector<bool>& on_top_;
+  Weights& weights_;
+  const std::uint64_t most_;  // that a function shall have
+  std::vector<std::uint64_t> inside_;  // of statements, with what is left of their blocks
+  std::vector<Piece> made_;
+};
+
+}  // namespace
+
+bool is_long(Operation op, DataType type, const CpuTarget& target) {
+  return weight(op, type, target) > kLong;
+}
+
+bool is_large(const Program& program, const CpuTarget& target) {
+  const Shapes shapes = shapes_of(program);
+  const Types types = types_of(program.body, program.buffers, {}, {});
+  Weights weights(program, target, shapes, types, false);
+  std::uint64_t total = program.buffers.size() * 4;
+  for (std::size_t i = 0; i < program.body.stmts.size() && total <= target.large; ++i) {
+    total += weights(StmtId{i});
+  }
+  return total > target.large;
+}
+
+Program with_short_statements(const Program& program) {
+  struct Shorten {
+    Draft& draft;
+    const Types types;
+    std::vector<ExprId> memo;
+    std::vector<std::uint32_t> sizes;  // of expressions, in this statement
+    std::vector<ExprId> visited{};
+
+    Keep statement(StmtId, const Stmt& source) {
+      Stmt stmt = source;
+      const Body& body = draft.from().body;
+      for_each_root(stmt, [&](ExprId& root) {
+        if (!root.exists()) return;
+        const ExprId whole = root;
+        root = copy_expr(draft, root, memo, [&](ExprId id, const Expr& expr,
+                                                std::span<const ExprId> args) {
+          visited.push_back(id);
+          std::uint32_t size = 1;
+          for (ExprId arg : operands(body, expr)) size += sizes[arg.index];
+          sizes[id.index] = size;
+          if (size < kMaxExpressions || id == whole) return ExprId{};
+          const ExprId made = draft.make().make(expr.op, expr.detail, expr.imm, args);
+          const LocalId local = draft.declare("part", types[id]);
+          draft.add(Let{local, made});
+          sizes[id.index] = 1;
+          return draft.make().local(local);
+        });
+      });
+      for (ExprId id : visited) memo[id.index] = {};
+      visited.clear();
+      draft.put(stmt);
+      return Keep::All;
+    }
+    void else_begins(StmtId) {}
+    void closes(StmtId) {}
+  };
+  Draft draft(program, kNothing);
+  const std::size_t count = program.body.exprs.size();
+  Shorten pass{draft, types_of(program.body, program.buffers, {}, {}), std::vector<ExprId>(count),
+               std::vector<std::uint32_t>(count)};
+  rewrite(draft, pass);
+  return std::move(draft).finish();
+}
+
+std::optional<std::uint32_t> Pieces::find(std::uint32_t parent, StmtId begin,
+                                          bool is_on_top) const {
+  const auto piece = found.find({parent, begin, is_on_top});
+  if (piece == found.end()) return std::nullopt;
+  return piece->second;
+}
+
+Pieces find_pieces(const Program& program, const CpuTarget& target, const Shapes& shapes,
+                   const Types& types, const std::vector<bool>& on_top) {
+  Weights weights(program, target, shapes, types, true);
+  return Cutter(program, on_top, weights, target.piece).run();
+}
+
+}  // namespace vyre

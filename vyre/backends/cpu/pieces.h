@@ -1,0 +1,49 @@
+// Large programs as many functions. The time that LLVM takes for a function grows faster than its
+// size, so that a large one is cut: a piece is a list of statements that becomes a function of its
+// own, and long operations become functions that all of them call.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "vyre/backends/cpu/emit.h"
+#include "vyre/ir/program.h"
+#include "vyre/ir/typing.h"
+#include "vyre/passes/affine.h"
+
+namespace vyre {
+
+// Whether a program is to be written in pieces.
+bool is_large(const Program& program, const CpuTarget& target);
+
+// Whether an operation on vectors takes so much code that a large program has it once.
+bool is_long(Operation op, DataType type, const CpuTarget& target);
+
+// The same program without statements that are too large for one function: parts of their
+// expressions are locals of their own.
+Program with_short_statements(const Program& program);
+
+struct Piece {
+  StmtId begin;
+  StmtId end;
+  bool is_on_top = false;    // run for the whole workgroup, not for a gang
+  std::uint32_t parent = 0;  // the piece that calls it
+};
+
+struct Pieces {
+  std::vector<Piece> all;  // the first is the whole program
+  std::vector<std::uint32_t> of;  // by statement: the innermost
+  std::map<std::tuple<std::uint32_t, StmtId, bool>, std::uint32_t> found;
+
+  // The piece of a function that begins at a statement.
+  std::optional<std::uint32_t> find(std::uint32_t parent, StmtId begin, bool is_on_top) const;
+};
+
+// `on_top`: the statements that run for the whole workgroup.
+Pieces find_pieces(const Program& program, const CpuTarget& target, const Shapes& shapes,
+                   const Types& types, const std::vector<bool>& on_top);
+
+}  // namespace vyre
