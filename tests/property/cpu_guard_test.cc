@@ -31,12 +31,12 @@ int status_of(const std::function<void()>& act) {
 }
 
 TEST(Guards, EndTheProcessWhereMemoryEnds) {
-  for (const std::uint64_t bytes : {0, 4, 64, 4092, 4096, 4100, 100'000}) {
+  for (const unsigned bytes : {0u, 4u, 64u, 4092u, 4096u, 4100u, 100'000u}) {
     const std::optional<GuardedPages> pages = map_guarded(bytes);
     ASSERT_TRUE(pages);
     for (const Guard guard : {Guard::End, Guard::Begin}) {
       std::byte* const memory = place(*pages, bytes, guard);
-      for (std::uint64_t i = 0; i < bytes; ++i) memory[i] = std::byte{1};
+      for (unsigned i = 0; i < bytes; ++i) memory[i] = std::byte{1};
       const auto dies = [&](std::int64_t at) {
         volatile std::byte* const place = memory + at;
         const int reads = status_of([&] { (void)*place; });
