@@ -36,16 +36,17 @@ class Version {
       error = render(code.diagnostics()[0]);
       return;
     }
-    scratch_bytes_ = code->scratch_bytes + vyre::kScratchAlign;
+    scratch_bytes_ = code->scratch_bytes;
     code_ = vyre::load_object(code->object, error);
   }
 
   void run(const std::vector<std::uint64_t>& arguments, std::uint64_t begin,
            std::uint64_t end) const {
     thread_local std::vector<std::byte> scratch;
-    scratch.resize(scratch_bytes_ + 64);
+    constexpr std::uint64_t kAlign = vyre::kScratchAlign;
+    scratch.resize(scratch_bytes_ + kAlign);
     std::byte* memory = scratch.data();
-    memory += (64 - reinterpret_cast<std::uintptr_t>(memory) % 64) % 64;
+    memory += (kAlign - reinterpret_cast<std::uintptr_t>(memory) % kAlign) % kAlign;
     code_->kernel(arguments.data(), begin, end, memory);
   }
 

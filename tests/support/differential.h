@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <iostream>
 #include <thread>
 
 #include "tests/support/command.h"
+#include "tests/support/running.h"
 #include "vyre/base/random.h"
 #include "vyre/conform/generator.h"
 #include "vyre/conform/reducer.h"
@@ -57,15 +59,19 @@ class Differential : public ::testing::Test {
     const Result<Outputs> expected = dispatch(program, c.grid, buffers, options);
     if (!expected.ok()) return {};
     options.run.max_steps = 0;
-    options.device = device_.get();
-    const Result<Outputs> found = dispatch(program, c.grid, buffers, options);
-    if (!found.ok()) return render(found.diagnostics()[0]);
-    ++compared_;
-    for (std::size_t i = 0; i < expected->buffers.size(); ++i) {
-      if (expected->buffers[i].bytes != found->buffers[i].bytes) {
-        return "another value in " + expected->buffers[i].name;
+    const Running running(to_text(c));
+    for (Device* device : {device_.get(), other_.get()}) {
+      if (device == nullptr) continue;
+      options.device = device;
+      const Result<Outputs> found = dispatch(program, c.grid, buffers, options);
+      if (!found.ok()) return render(found.diagnostics()[0]);
+      for (std::size_t i = 0; i < expected->buffers.size(); ++i) {
+        if (expected->buffers[i].bytes != found->buffers[i].bytes) {
+          return "another value in " + expected->buffers[i].name;
+        }
       }
     }
+    ++compared_;
     return {};
   }
 
@@ -83,11 +89,11 @@ class Differential : public ::testing::Test {
     return races.ok() && races->clean();
   }
 
-  // On all cores where it is to take long; each thread does something with a case before it runs
-  // it. VYRE_SEED and VYRE_COUNT choose others. Gives how many there were.
-  std::uint64_t check_generated(std::uint64_t first, std::uint64_t count,
-                                const std::function<void(std::uint64_t, const Case&)>& before = {},
-                                bool uses_all_cores = is_long()) {
+  // Cases by their seeds, on all cores where it is to take long. VYRE_SEED and VYRE_COUNT choose
+  // others. Gives how many there were.
+  std::uint64_t check_cases(std::uint64_t first, std::uint64_t count,
+                            const std::function<Case(std::uint64_t)>& make,
+                            bool uses_all_cores = is_long()) {
     const auto number = [](const char* name, std::uint64_t otherwise) {
       const char* given = std::getenv(name);
       return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
@@ -99,15 +105,16 @@ class Differential : public ::testing::Test {
     std::atomic<std::uint64_t> next = first;
     const auto work = [&] {
       for (std::uint64_t seed; (seed = next++) < first + count && !HasFailure();) {
-        GeneratorOptions options;
-        options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
-        const Case c = generate_case(seed, options);
-        if (before) before(seed, c);
+        if (is_long() && (seed - first) % 1000 == 999) {
+          std::cerr << std::to_string(seed - first + 1) + " of " + std::to_string(count) + "\n";
+        }
+        const Case c = make(seed);
+        if (HasFailure()) return;
         const std::string wrong = difference(c);
         if (wrong.empty()) continue;
         const Case small = reduce(
             c, [&](const Case& less) { return !difference(less).empty() && is_clean(less); });
-        ADD_FAILURE() << "seed " << seed << ": " << wrong << "\n" << print(small.module);
+        ADD_FAILURE() << "seed " << seed << ": " << wrong << "\n" << to_text(small);
       }
     };
     std::vector<std::thread> others;
@@ -115,6 +122,20 @@ class Differential : public ::testing::Test {
     work();
     for (std::thread& thread : others) thread.join();
     return count;
+  }
+
+  // Each thread does something with a case before it runs it.
+  std::uint64_t check_generated(std::uint64_t first, std::uint64_t count,
+                                const std::function<void(std::uint64_t, const Case&)>& before = {},
+                                bool uses_all_cores = is_long()) {
+    const auto make = [&](std::uint64_t seed) {
+      GeneratorOptions options;
+      options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
+      Case c = generate_case(seed, options);
+      if (before) before(seed, c);
+      return c;
+    };
+    return check_cases(first, count, make, uses_all_cores);
   }
 
   // Every op of the library, and so every operation, on edge values and others; or one of `every`.
@@ -149,6 +170,7 @@ class Differential : public ::testing::Test {
   std::string kept_;
   std::unique_ptr<Device> interp_;
   std::unique_ptr<Device> device_;
+  std::unique_ptr<Device> other_;  // one more that gives the same, if any
 };
 
 }  // namespace vyre

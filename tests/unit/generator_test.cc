@@ -10,6 +10,7 @@
 #include <set>
 
 #include "vyre/conform/coverage.h"
+#include "vyre/conform/large.h"
 #include "vyre/ir/intern.h"
 #include "vyre/vyre.h"
 
@@ -36,12 +37,12 @@ void expect_valid(const Module& module, std::uint64_t seed) {
 
 TEST(Generator, IsTheSameEverywhere) {
   // These change with the generator, the operation tables and the library, and with nothing else.
-  EXPECT_EQ(digest(generate(1)), "117dbaa64172cc8a8d8a90614a377123");
+  EXPECT_EQ(digest(generate(1)), "8493d7c15c89bf81ba5456abec076671");
   std::uint64_t sum = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     for (char c : to_text(generate_case(seed))) sum = sum * 31 + static_cast<unsigned char>(c);
   }
-  EXPECT_EQ(sum, 11981989031475947232u);
+  EXPECT_EQ(sum, 2726520921380798776u);
 
   EXPECT_EQ(generate(2), generate(2));
   EXPECT_NE(generate(2), generate(3));
@@ -91,6 +92,18 @@ TEST(Generator, CasesCanBeRun) {
     for (std::size_t i = 0; i + 1 < c.module.items.size(); ++i) {
       EXPECT_TRUE(std::holds_alternative<Op>(c.module.items[i]));
     }
+  }
+}
+
+TEST(Generator, MakesLargePrograms) {
+  for (const LargeShapeInfo& row : all_large_shapes()) {
+    const Case small = generate_large(row.shape, 7);
+    const Case large = generate_large(row.shape, row.most);
+    expect_valid(small.module, row.most);
+    if (HasFatalFailure()) return;
+    EXPECT_TRUE(validate(large.module).empty()) << messages(validate(large.module));
+    EXPECT_GT(print(large.module).size(), print(small.module).size()) << row.name;
+    EXPECT_EQ(large.contents.size(), large.program().buffers.size());
   }
 }
 
@@ -234,6 +247,14 @@ TEST(Coverage, TellsIndicesApart) {
   EXPECT_EQ(index_features("out[0] | 0x40000000", 3), wrapping);
   EXPECT_EQ(index_features("out[0]", 3), Names{});
   EXPECT_EQ(index_features("0", 0), empty);
+  const Names far{"store in a row far away: read_write"};
+  EXPECT_EQ(index_features("invocation_id.x + 0x10000", 3), far);
+  EXPECT_EQ(index_features("invocation_id.x * 3 + 0x20000000", 3), far);
+  EXPECT_EQ(index_features("workgroup_id.x + 0x20000000", 3), Names{});
+  EXPECT_EQ(index_features("local_id.x - 3", 3), Names{});
+  const Names below{"store in a row far away: read_write", "store wrapping: read_write"};
+  EXPECT_EQ(index_features("local_id.x - 4", 3), below);
+  EXPECT_EQ(index_features("0x80000000 - local_id.x", 3), below);
 }
 
 TEST(Coverage, FindsPlacesOfStatements) {
@@ -265,6 +286,54 @@ TEST(Coverage, FindsPlacesOfStatements) {
                            "atomic_min on u32", "load inside: read_write"}) {
     EXPECT_FALSE(found.contains(name)) << name;
   }
+}
+
+TEST(Coverage, FindsWhatIsHard) {
+  std::string lets, sum = "0", chain;
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "x" + std::to_string(i);
+    lets += "  let " + name + " = a[" + std::to_string(i) + "]\n";
+    sum += " + u32(" + name + ")";
+    chain += "if n == " + std::to_string(i) + " { n = 7 } else ";
+  }
+  const auto crowd = [&](const std::string& between) {
+    return features(
+        "program p workgroup(3) {\n  read a: u64[]\n  read_write out: u32[]\n"
+        "  workgroup s: u32[3]\n" +
+        lets + between + "  out[invocation_id.x] = " + sum + "\n}\n");
+  };
+  const std::string at_barrier = "twenty wide locals that live across a barrier";
+  const std::string at_loop = "twenty wide locals that live across a loop";
+  EXPECT_FALSE(crowd("").contains(at_barrier));
+  EXPECT_FALSE(crowd("").contains(at_loop));
+  EXPECT_TRUE(crowd("").contains("workgroup memory of a small odd workgroup"));
+  EXPECT_TRUE(crowd("  barrier\n").contains(at_barrier));
+  EXPECT_TRUE(
+      crowd("  barrier\n").contains("workgroup memory of a small odd workgroup, with a barrier"));
+  EXPECT_FALSE(crowd("  barrier\n  x7 = 3u64\n").contains(at_loop));
+  EXPECT_TRUE(crowd("  for i in 0..3 { x1 = x1 + 1u64 }\n").contains(at_loop));
+  const Names divisions = features(
+      "program p workgroup(1024) {\n"
+      "  read a: u64[]\n"
+      "  read_write out: u32[]\n"
+      "  let x = a[0] / 8u64\n"
+      "  if out[0] == 3 { x = x % 1u64 }\n"
+      "  for i in 0..3 { x = x / 0u64 }\n"
+      "  out[1] = out[2] / 4\n"
+      "}\n",
+      {1, 1, 1}, {std::vector<std::byte>(17 * 8), std::vector<std::byte>(4)});
+  for (const char* name :
+       {"wide division in a loop", "wide division in an if", "wide division by 0",
+        "wide division by 1", "wide division by a power of two", "workgroup of more than 512",
+        "buffer of one element", "buffer of nearly as many elements as fill vectors"}) {
+    EXPECT_TRUE(divisions.contains(name)) << name;
+  }
+  const auto tests = [&](const std::string& text) {
+    return features("program p workgroup(1) {\n  let n = 3\n  " + text + "\n}\n")
+        .contains("chain of ten tests");
+  };
+  EXPECT_TRUE(tests(chain + "{ n = 8 }"));
+  EXPECT_FALSE(tests("if n == 3 { n = 7 } else if n == 4 { n = 9 }"));
 }
 
 }  // namespace

@@ -98,6 +98,22 @@ TEST(Reducer, KeepsOneAtomic) {
   EXPECT_EQ(reduced.program().body[atomic.index].op, Operation::Literal);
 }
 
+// Dropping locals that one expression mentions together takes no more memory for each of them.
+TEST(Reducer, DropsManyLocalsAtOnce) {
+  std::string lets, sum = "0";
+  for (int i = 0; i < 60; ++i) {
+    lets += "  let x" + std::to_string(i) + " = out[" + std::to_string(i) + "]\n";
+    sum += " + x" + std::to_string(i);
+  }
+  const Case c = case_of("program p workgroup(1) {\n  read_write out: u32[]\n" + lets +
+                         "  out[0] = " + sum + "\n}\n");
+  const Predicate stores = [](const Case& less) {
+    return any_statement(less,
+                         [](const Stmt& stmt) { return std::holds_alternative<Store>(stmt); });
+  };
+  EXPECT_EQ(statements(checked_reduce(c, stores)), 1u);
+}
+
 TEST(Reducer, KeepsADivisionInALoop) {
   const Predicate divides = [](const Case& c) {
     const Body& body = c.program().body;

@@ -1,5 +1,6 @@
 // Makes random bodies of programs and ops. Expressions are made from the type that is wanted down
-// to the leaves (body_values.cc), statements from the outer block inwards (body_statements.cc).
+// to the leaves (body_values.cc), statements from the outer block inwards (body_statements.cc); a
+// few shapes are hard on compilers (body_shapes.cc).
 //
 // A program is free of races because every buffer that invocations write is in one mode at a time,
 // and a mode changes only at a barrier that the whole workgroup passes (body_memory.cc):
@@ -185,6 +186,7 @@ class BodyGenerator {
   ExprId allowed(std::uint32_t buffer, std::uint32_t depth);
   ExprId anywhere(std::uint32_t buffer, std::uint32_t depth, bool uniform);
   ExprId outside(std::uint32_t buffer, std::uint32_t depth, bool uniform);
+  ExprId far_row(std::uint32_t buffer);
   ExprId own(std::uint32_t buffer, std::uint32_t depth);
   ExprId of_group(std::uint32_t buffer, std::uint32_t depth);
   ExprId place(std::uint32_t buffer, const Coordinates& local, bool is_own, std::uint32_t depth);
@@ -217,6 +219,10 @@ class BodyGenerator {
   void branch(Flow flow);
   void loop(Flow flow);
   bool leave(Flow flow);
+  void crowd();
+  void divisions(Flow flow);
+  ExprId divisor(DataType type);
+  void chain(Flow flow);
   void prepare();
   void keep(std::size_t first);
   void hand_on(std::size_t first, Flow flow);

@@ -87,7 +87,11 @@ ExprId BodyGenerator::anywhere(std::uint32_t i, std::uint32_t depth, bool unifor
   }
   if (choice == 2 && !uniform) {
     const bool workgroup = buffer(i).access == BufferAccess::Workgroup;
-    return linear(ids(workgroup ? Operation::LocalId : Operation::InvocationId), shape_.size);
+    const ExprId row =
+        linear(ids(workgroup ? Operation::LocalId : Operation::InvocationId), shape_.size);
+    if (random_.one_in(2)) return row;
+    const Operation shift = random_.one_in(2) ? Operation::Add : Operation::Sub;
+    return binary(shift, row, number(random_.below(40)));
   }
   const ExprId any = expr(DataType::U32, depth, uniform);
   if (choice == 3) return any;
@@ -95,10 +99,11 @@ ExprId BodyGenerator::anywhere(std::uint32_t i, std::uint32_t depth, bool unifor
   return binary(Operation::Mod, any, length(i));
 }
 
-// Just past the end, or so far that the offset in bytes does not fit in 32 bits.
+// Just past the end, so far that the offset in bytes does not fit in 32 bits, or rows.
 ExprId BodyGenerator::outside(std::uint32_t i, std::uint32_t depth, bool uniform) {
   const std::uint32_t wraps = std::uint32_t{0x80000000} / (stride(buffer(i).element) / 2);
-  const std::uint32_t choice = random_.below(6);
+  const std::uint32_t choice = random_.below(uniform ? 6 : 8);
+  if (choice >= 6) return far_row(i);
   if (choice == 0) return length(i);
   if (choice == 1) return number(0xffffffff);
   if (choice == 2) return number(wraps);
@@ -107,6 +112,25 @@ ExprId BodyGenerator::outside(std::uint32_t i, std::uint32_t depth, bool uniform
   const ExprId few = binary(Operation::BitAnd, any, number(7));
   if (choice == 4) return binary(Operation::Add, few, number(wraps));
   return binary(Operation::Add, length(i), few);
+}
+
+// An element for each invocation, all far past the end, or below zero, which is as far away.
+ExprId BodyGenerator::far_row(std::uint32_t i) {
+  const std::uint32_t wraps = std::uint32_t{0x80000000} / (stride(buffer(i).element) / 2);
+  // Further than any buffer is long, and than would come around to where it is.
+  const std::array<std::uint32_t, 5> distances = {0x10000, wraps, 0x7fffffff, 0x80000000,
+                                                  0xfff00000};
+  const std::uint32_t distance = random_.pick(distances);
+  const std::uint32_t axis = random_.one_in(4) ? random_.below(3) : 0;
+  const bool local = random_.one_in(3);
+  const std::uint32_t places = shape_.size[axis] * (local ? 1 : shape_.grid[axis]);
+  const ExprId at = id(local ? Operation::LocalId : Operation::InvocationId, axis);
+  const std::uint32_t choice = random_.below(4);
+  if (choice == 0) return binary(Operation::Add, at, number(distance));
+  if (choice == 1) return binary(Operation::Sub, number(distance), at);
+  if (choice == 2) return binary(Operation::Sub, at, number(places + random_.below(64)));
+  const ExprId apart = binary(Operation::Mul, at, number(2 + random_.below(15)));
+  return binary(Operation::Add, apart, number(distance));
 }
 
 // The axes in one number. The coordinate on an axis with one place is zero.

@@ -66,6 +66,9 @@ void BodyGenerator::statement(Flow flow) {
                                     Atomic, Atomic, Barriers, Exchange, Exchange, Reduce,
                                     If,     If,     For,      Block};
   --budget_;
+  if (!is_op() && flow.depth < kMaxBlockDepth && !spent() && random_.one_in(60)) {
+    return random_.one_in(2) ? divisions(flow) : chain(flow);
+  }
   const bool together = barriers_ && flow.uniform;
   Kind kind = is_op() ? random_.pick(kInOps) : random_.pick(kAlone);
   if (together) kind = random_.pick(kTogether);
@@ -403,6 +406,7 @@ void BodyGenerator::program(Program& program, const Shape& shape) {
   plan_memory();
   add_sources();
   prepare();
+  if (random_.one_in(8)) crowd();
   budget_ = 1 + options_.statements / 4 + random_.below(options_.statements * 3 / 2 + 1);
   while (budget_ > 0 && !spent()) statement({});
   if (barriers_ && random_.one_in(2)) {

@@ -36,10 +36,11 @@ enum class Kind : std::uint8_t {
   GroupShape,   // ShapeKind
   GridShape,    // ShapeKind
   Contents,     // ContentsKind
+  Hard,         // HardShape
 };
 
 enum class Use : std::uint8_t { Load, Store, Atomic };
-enum class IndexClass : std::uint8_t { Inside, JustPast, Wrapping, Empty };
+enum class IndexClass : std::uint8_t { Inside, JustPast, Wrapping, Empty, FarRow };
 enum class Exit : std::uint8_t { Break, Return, OpReturn };
 enum class Place : std::uint8_t { Body, Then, Else, Loop, Block };
 enum class BarrierPattern : std::uint8_t {
@@ -51,11 +52,25 @@ enum class BarrierPattern : std::uint8_t {
   StorageData
 };
 enum class ShapeKind : std::uint8_t { Line, Area, Box, Single, Odd, PowerOfTwo, Other, Empty };
-enum class ContentsKind : std::uint8_t { OtherBool, PartOfAWord };
+enum class ContentsKind : std::uint8_t { OtherBool, PartOfAWord, None, One, BesideAVector };
+// What has been hard on compilers.
+enum class HardShape : std::uint8_t {
+  CrowdAtBarrier,
+  CrowdAtLoop,
+  DivisionInLoop,
+  DivisionInIf,
+  DivisionByZero,
+  DivisionByOne,
+  DivisionByPower,
+  Chain,
+  SmallOddGroup,
+  SmallOddGroupWithBarrier,
+  LargeGroup
+};
 
 constexpr std::string_view kUses[] = {"load", "store", "atomic"};
 constexpr std::string_view kClasses[] = {"inside", "just past the end", "wrapping",
-                                         "in an empty buffer"};
+                                         "in an empty buffer", "in a row far away"};
 constexpr std::string_view kExits[] = {"break", "return", "return of a value"};
 constexpr std::string_view kPlaces[] = {"the body", "then", "else", "a loop", "a block"};
 constexpr std::string_view kPatterns[] = {"straight",
@@ -66,7 +81,20 @@ constexpr std::string_view kPatterns[] = {"straight",
                                           "between store and load of storage"};
 constexpr std::string_view kShapes[] = {"line", "area",         "box",   "single",
                                         "odd",  "power of two", "other", "empty"};
-constexpr std::string_view kContents[] = {"bool other than 0 and 1", "part of a word"};
+constexpr std::string_view kContents[] = {"bool other than 0 and 1", "part of a word",
+                                          "buffer of no elements", "buffer of one element",
+                                          "buffer of nearly as many elements as fill vectors"};
+constexpr std::string_view kHard[] = {"twenty wide locals that live across a barrier",
+                                      "twenty wide locals that live across a loop",
+                                      "wide division in a loop",
+                                      "wide division in an if",
+                                      "wide division by 0",
+                                      "wide division by 1",
+                                      "wide division by a power of two",
+                                      "chain of ten tests",
+                                      "workgroup memory of a small odd workgroup",
+                                      "workgroup memory of a small odd workgroup, with a barrier",
+                                      "workgroup of more than 512"};
 
 constexpr BufferAccess kAccesses[] = {BufferAccess::ReadOnly, BufferAccess::ReadWrite,
                                       BufferAccess::Uniform, BufferAccess::Workgroup};
@@ -203,6 +231,9 @@ void for_each_feature(auto visit) {
   for (std::uint32_t i = 0; i < std::size(kContents); ++i) {
     visit(feature(Kind::Contents, i), std::string(kContents[i]));
   }
+  for (std::uint32_t i = 0; i < std::size(kHard); ++i) {
+    visit(feature(Kind::Hard, i), std::string(kHard[i]));
+  }
 }
 
 // --- What a case has -----------------------------------------------------------------------------
@@ -238,6 +269,8 @@ class Finder {
   void visit_access(Use use, BufferId buffer, ExprId index);
   void visit_exit(Exit exit);
   void visit_barrier(std::uint32_t i);
+  void visit_divisions(std::uint32_t i);
+  void visit_crowds();
   Range range_of(const Expr& expr) const;
   bool mentions_ids(ExprId root) const;
   const BufferDecl& buffer(std::uint32_t i) const { return program_->buffers[i]; }
@@ -269,8 +302,10 @@ void Finder::run() {
                       workgroup ? BarrierPattern::WorkgroupData : BarrierPattern::StorageData));
       });
     }
+    visit_divisions(i);
     visit_statement(i);
   }
+  visit_crowds();
 }
 
 Range Finder::range_of(const Expr& expr) const {
@@ -299,6 +334,9 @@ Range Finder::range_of(const Expr& expr) const {
   if (expr.op == Operation::Add) result = {a.low + b.low, a.high + b.high};
   if (expr.op == Operation::Mul) result = {a.low * b.low, a.high * b.high};
   if (expr.op == Operation::Sub && a.low >= b.high) result = {a.low - b.high, a.high - b.low};
+  if (expr.op == Operation::Sub && a.high < b.low) {
+    result = {kMost + 1 + a.low - b.high, kMost + 1 + a.high - b.low};
+  }
   if (expr.op == Operation::Mod) result = {0, std::min(a.high, b.high == 0 ? 0 : b.high - 1)};
   if (expr.op == Operation::Min) result = {std::min(a.low, b.low), std::min(a.high, b.high)};
   if (expr.op == Operation::BitAnd) result = {0, std::min(a.high, b.high)};
@@ -321,6 +359,67 @@ void Finder::visit_access(Use use, BufferId id, ExprId index) {
   if (at.high < length) is(IndexClass::Inside);
   if (at.low * stride(decl.element) > std::numeric_limits<std::uint32_t>::max()) {
     is(IndexClass::Wrapping);
+  }
+  // Further than a buffer of ours is long.
+  constexpr std::uint64_t kFar = 0x8000;
+  if (at.low >= kFar && at.low < at.high && mentions_ids(index)) is(IndexClass::FarRow);
+}
+
+// Divisions of more than 32 bits in a statement.
+void Finder::visit_divisions(std::uint32_t i) {
+  const auto is = [&](HardShape what) { count(feature(Kind::Hard, what)); };
+  const auto& frames = stack_.frames();
+  for (ExprId root : roots(body_.stmts[i])) {
+    for_each_use(body_, root, [&](ExprId id) {
+      const Expr& expr = body_[id];
+      if (expr.op != Operation::Div && expr.op != Operation::Mod) return;
+      const std::span<const ExprId> args = operands(body_, expr);
+      if (min_bytes(types_[args[0]]) <= 4) return;
+      const auto is_loop = [](const Frame& frame) { return frame.is_loop; };
+      if (std::ranges::any_of(frames, is_loop)) is(HardShape::DivisionInLoop);
+      const bool in_if =
+          frames.size() > 1 && std::holds_alternative<If>(body_.stmts[frames.back().owner]);
+      if (in_if) is(HardShape::DivisionInIf);
+      if (body_[args[1]].op != Operation::Literal) return;
+      const Bits by = literal_bits(body_, body_[args[1]]);
+      int ones = 0;
+      for (std::uint32_t word : by.lanes) ones += std::popcount(word);
+      if (ones == 0) is(HardShape::DivisionByZero);
+      if (ones == 1) is(by.lanes[0] == 1 ? HardShape::DivisionByOne : HardShape::DivisionByPower);
+    });
+  }
+}
+
+// Locals of more than 32 bits that live at once.
+void Finder::visit_crowds() {
+  constexpr std::uint32_t kMany = 20;
+  constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> declared(body_.locals.size(), kNever);
+  std::vector<std::uint32_t> used(body_.locals.size());
+  for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+    if (const Let* let = std::get_if<Let>(&body_.stmts[i])) declared[let->local.index] = i;
+    for (ExprId root : roots(body_.stmts[i])) {
+      for_each_use(body_, root, [&](ExprId id) {
+        if (body_[id].op == Operation::Local) used[body_[id].imm] = i;
+      });
+    }
+  }
+  const auto is_crowded = [&](std::uint32_t begin, std::uint32_t end) {
+    std::uint32_t live = 0;
+    for (std::uint32_t local = 0; local < body_.locals.size(); ++local) {
+      const bool wide = min_bytes(types_[LocalId{local}]) > 4;
+      if (wide && declared[local] < begin && used[local] >= end) ++live;
+    }
+    return live >= kMany;
+  };
+  for (std::uint32_t i = 0; i < body_.stmts.size() && body_.locals.size() >= kMany; ++i) {
+    const For* loop = std::get_if<For>(&body_.stmts[i]);
+    if (loop != nullptr && is_crowded(i, loop->end.index)) {
+      count(feature(Kind::Hard, HardShape::CrowdAtLoop));
+    }
+    if (std::holds_alternative<Barrier>(body_.stmts[i]) && is_crowded(i, i + 1)) {
+      count(feature(Kind::Hard, HardShape::CrowdAtBarrier));
+    }
   }
 }
 
@@ -415,6 +514,11 @@ void Finder::visit_statement(std::uint32_t i) {
     visit_barrier(i);
   } else if (const If* branch = std::get_if<If>(&stmt)) {
     if (is_else_if(body_, *branch)) count(feature(Kind::ElseIf));
+    std::uint32_t tests = 1;
+    for (const If* next = branch; is_else_if(body_, *next); ++tests) {
+      next = &std::get<If>(body_[next->else_begin]);
+    }
+    if (tests == 10) count(feature(Kind::Hard, HardShape::Chain));
     stack_.open(i)->divergent = mentions_ids(branch->condition);
   } else if (const For* loop = std::get_if<For>(&stmt)) {
     const Range from = ranges_[loop->from.index];
@@ -446,6 +550,20 @@ void count_shape(Kind kind, const std::array<std::uint32_t, 3>& extents, auto co
   }
 }
 
+void count_group(const Program& program, auto count) {
+  const auto is = [&](HardShape what) { count(feature(Kind::Hard, what)); };
+  std::uint32_t group = 1;
+  for (std::uint32_t size : program.workgroup_size) group *= size;
+  if (group > 512) is(HardShape::LargeGroup);
+  const bool shares = std::ranges::any_of(program.buffers, [](const BufferDecl& buffer) {
+    return buffer.access == BufferAccess::Workgroup;
+  });
+  if (!shares || group > 40 || group % 2 == 0 || group == 1) return;
+  const bool waits = std::ranges::any_of(
+      program.body.stmts, [](const Stmt& stmt) { return std::holds_alternative<Barrier>(stmt); });
+  is(waits ? HardShape::SmallOddGroupWithBarrier : HardShape::SmallOddGroup);
+}
+
 }  // namespace
 
 void Coverage::add(const Case& c) {
@@ -453,8 +571,16 @@ void Coverage::add(const Case& c) {
   const auto count = [&](std::uint32_t what) { ++counts_[what]; };
   count_shape(Kind::GroupShape, c.program().workgroup_size, count);
   count_shape(Kind::GridShape, c.grid, count);
+  count_group(c.program(), count);
   for (std::size_t i = 0; i < c.contents.size(); ++i) {
     const DataType element = c.program().buffers[i].element;
+    if (c.program().buffers[i].access != BufferAccess::Workgroup) {
+      const std::uint32_t length = length_of(c, i);
+      const auto is = [&](ContentsKind what) { count(feature(Kind::Contents, what)); };
+      if (length == 0) is(ContentsKind::None);
+      if (length == 1) is(ContentsKind::One);
+      if (length > 1 && (length % 16 == 1 || length % 16 == 15)) is(ContentsKind::BesideAVector);
+    }
     const std::vector<std::byte>& bytes = c.contents[i];
     if (element == DataType::Bytes && bytes.size() % 4 != 0) {
       count(feature(Kind::Contents, ContentsKind::PartOfAWord));

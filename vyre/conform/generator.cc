@@ -15,33 +15,39 @@ namespace {
 
 // What WebGPU grants everywhere is twice as much.
 constexpr std::uint32_t kMaxWorkgroupBytes = 8 << 10;
-constexpr std::uint32_t kMaxLength = 512;  // of a buffer, in elements
+constexpr std::uint32_t kMaxLength = 1024;  // of a buffer, in elements
 
 using Extents = std::array<std::uint32_t, 3>;
 
 std::uint32_t volume(const Extents& extents) { return extents[0] * extents[1] * extents[2]; }
 
-// Lines, areas and boxes; odd sizes, powers of two, and axes with one place.
+// Lines, areas and boxes; odd sizes, powers of two, and axes with one place. Workgroups that fill
+// no vector, or more than a few, are as many as others; a few are as large as they get.
 Shape make_shape(Random& random, const GeneratorOptions& options) {
   constexpr std::array<std::uint32_t, 18> kLines = {1,  2,  3,  4,  5,  7,  8,  13, 16,
                                                     16, 31, 32, 33, 48, 64, 64, 96, 128};
   constexpr std::array<std::uint32_t, 7> kSides = {1, 2, 3, 4, 5, 8, 16};
   constexpr std::array<std::uint32_t, 8> kGroups = {1, 1, 2, 2, 3, 4, 6, 7};
   Shape shape;
-  const std::uint32_t dimensions = 1 + random.below(3);
-  if (dimensions == 1) shape.size[0] = random.pick(kLines);
+  const bool large = random.one_in(64);
+  const std::uint32_t most = large ? options.invocations : std::min(options.invocations, 256u);
+  const std::uint32_t dimensions = large ? 0 : 1 + random.below(3);
+  if (large) shape.size[0] = 512 + random.below(513);
+  if (large && random.one_in(2)) shape.size = {31 + random.below(2), 8, 4};
+  if (dimensions == 1)
+    shape.size[0] = random.one_in(3) ? 1 + random.below(40) : random.pick(kLines);
   if (dimensions == 2) {
     for (std::size_t axis = 0; axis < 2; ++axis) shape.size[axis] = random.pick(kSides);
   }
   if (dimensions == 3) {
     for (std::uint32_t& size : shape.size) size = 1 + random.below(5);
   }
-  const std::uint32_t grid_dimensions = random.below(4);  // 0: a single workgroup
+  const std::uint32_t grid_dimensions = large ? 0 : random.below(4);  // 0: a single workgroup
   for (std::uint32_t axis = 0; axis < grid_dimensions; ++axis) {
     shape.grid[axis] = random.pick(kGroups);
   }
   for (Extents* extents : {&shape.grid, &shape.size}) {
-    while (shape.invocations() > options.invocations && volume(*extents) > 1) {
+    while (shape.invocations() > most && volume(*extents) > 1) {
       *std::ranges::max_element(*extents) /= 2;
     }
   }
@@ -100,11 +106,11 @@ std::vector<BufferDecl> make_buffers(Random& random, const GeneratorOptions& opt
   return buffers;
 }
 
-// None, one for each invocation, a few for each, nearly so many, or any number. There is always
-// room for results.
+// None, one for each invocation, a few for each, nearly so many, about as many as fill vectors, or
+// any number. There is always room for results.
 std::uint32_t make_length(Random& random, const BufferDecl& buffer, const Shape& shape,
                           bool is_result) {
-  const std::uint32_t choice = (is_result ? 3 : 0) + random.below(is_result ? 9 : 16);
+  const std::uint32_t choice = (is_result ? 3 : 0) + random.below(is_result ? 9 : 18);
   const std::uint32_t invocations = std::max(1u, shape.invocations());
   std::uint32_t length = random.below(64);
   if (choice == 0) length = 0;
@@ -112,6 +118,8 @@ std::uint32_t make_length(Random& random, const BufferDecl& buffer, const Shape&
   if (choice == 2) length = invocations - 1;
   if (choice >= 3 && choice < 8) length = invocations;
   if (choice >= 8 && choice < 12) length = invocations * (2 + length % 3);
+  if (choice == 12 || choice == 13)
+    length = (4u << length % 3) * (1 + length / 16) + length % 4 - 1;
   return std::max(std::min(length, kMaxLength), buffer.count);
 }
 

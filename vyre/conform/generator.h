@@ -12,11 +12,11 @@ namespace vyre {
 struct GeneratorOptions {
   std::uint32_t programs = 1;  // of a module; a case has one
   std::uint32_t ops = 2;
-  std::uint32_t statements = 16;    // of a program, about; an op has half as many
-  std::uint32_t depth = 3;          // of an expression
-  std::uint32_t buffers = 3;        // at most, besides one or two of each access
-  std::uint32_t invocations = 256;  // of a run, at most
-  std::uint32_t work = 200'000;     // expressions that a run evaluates, about, at most
+  std::uint32_t statements = 16;     // of a program, about; an op has half as many
+  std::uint32_t depth = 3;           // of an expression
+  std::uint32_t buffers = 3;         // at most, besides one or two of each access
+  std::uint32_t invocations = 1024;  // of a run, at most; mostly there are up to 256
+  std::uint32_t work = 200'000;      // expressions that a run evaluates, about, at most
 
   // No two invocations race, and no byte of the result depends on the order in which they run or
   // update memory. Otherwise any invocation accesses any element.

@@ -138,13 +138,21 @@ ExprId append_constant(Body& body, DataType type, std::uint32_t value) {
   return append(body, {Operation::Vec4, 0, 0, 0, {list, ExprId{4u}}});
 }
 
-// Replaces an expression wherever the statements for which `inside` holds mention it.
-void replace(Body& body, ExprId from, ExprId to, auto inside) {
-  std::vector<ExprId> copies(body.exprs.size());
+struct Replacement {
+  ExprId from;
+  ExprId to;
+};
+
+// Replaces expressions wherever the statements for which `inside` holds mention them. All at once:
+// each time makes copies of what mentions one of them, and those that are left behind count too.
+void replace(Body& body, std::span<const Replacement> all, auto inside) {
   const std::size_t count = body.exprs.size();
+  std::vector<ExprId> copies(count);
+  for (const Replacement& each : all) copies[each.to.index] = each.to;
+  for (const Replacement& each : all) copies[each.from.index] = each.to;
   for (std::uint32_t i = 0; i < count; ++i) {
-    copies[i] = i == from.index ? to : ExprId{i};
-    if (i == from.index || i == to.index) continue;
+    if (copies[i].exists()) continue;
+    copies[i] = ExprId{i};
     Expr expr = body.exprs[i];
     const std::vector<ExprId> args(operands(body, expr).begin(), operands(body, expr).end());
     const auto changed = [&](ExprId arg) { return copies[arg.index] != arg; };
@@ -258,6 +266,7 @@ bool Reducer::drop_range(std::size_t item, std::uint32_t begin, std::uint32_t en
     gone[i] = true;
     if (const LocalId local = declared(edited.stmts[i]); local.exists()) locals.push_back(local);
   }
+  std::vector<Replacement> zeros;
   for (LocalId local : locals) {
     for (std::size_t i = 0; i < edited.stmts.size(); ++i) {
       const Assign* assign = std::get_if<Assign>(&edited.stmts[i]);
@@ -265,9 +274,9 @@ bool Reducer::drop_range(std::size_t item, std::uint32_t begin, std::uint32_t en
     }
     const ExprId use = find_local(edited, local);
     if (!use.exists()) continue;
-    const ExprId zero = append_constant(edited, types[local], 0);
-    replace(edited, use, zero, [](std::uint32_t) { return true; });
+    zeros.push_back({use, append_constant(edited, types[local], 0)});
   }
+  replace(edited, zeros, [](std::uint32_t) { return true; });
   if (std::ranges::count(gone, true) == 0) return false;
   remove_statements(edited, gone);
   return attempt_body(item, std::move(edited));
@@ -344,7 +353,8 @@ bool Reducer::inline_lets(std::size_t item) {
     }
     if (mentions != 1) continue;
     Body edited = current;
-    replace(edited, use, let->value, [](std::uint32_t) { return true; });
+    const Replacement value[] = {{use, let->value}};
+    replace(edited, value, [](std::uint32_t) { return true; });
     std::vector<bool> gone(edited.stmts.size());
     gone[i] = true;
     remove_statements(edited, gone);
@@ -363,7 +373,8 @@ bool Reducer::try_replacing(std::size_t item, std::uint32_t stmt, ExprId id) {
   const auto attempt_with = [&](auto make) {
     Body edited = body(item);
     const ExprId to = make(edited);
-    replace(edited, id, to, [&](std::uint32_t i) { return i == stmt; });
+    const Replacement part[] = {{id, to}};
+    replace(edited, part, [&](std::uint32_t i) { return i == stmt; });
     return attempt_body(item, std::move(edited));
   };
   for (std::uint32_t value : {0u, 1u}) {

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "vyre/backends/cpu/code.h"
+#include "vyre/backends/cpu/guard.h"
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/pool.h"
 #include "vyre/backends/cpu/stack.h"
@@ -36,10 +37,6 @@ constexpr std::uint64_t kPiece = 8'000'000;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
 constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 
-// Around a buffer there is something that no program would take for zeros: code that looks there by
-// mistake gives other bytes than the interpreter.
-constexpr std::size_t kAround = 512;
-constexpr std::byte kOutside{0xa5};
 // Large buffers are made of large pages, where the system gives them.
 constexpr std::size_t kPage = std::size_t{2} << 20;
 
@@ -80,11 +77,17 @@ std::uint64_t cache_bytes() {
 // The memory of a thread for workgroups.
 class Scratch {
  public:
-  ~Scratch() { std::free(bytes_); }
-  std::byte* get(std::uint64_t size) {
-    if (size > size_) {
+  ~Scratch() {
+    std::free(bytes_);
+    if (guarded_.mapping != nullptr) munmap(guarded_.mapping, guarded_.size);
+  }
+  std::byte* get(std::uint64_t size, Guard guard) {
+    if (guard != Guard::None) {
+      return get_guarded((size + kScratchAlign - 1) / kScratchAlign * kScratchAlign, guard);
+    }
+    if (size > size_ || bytes_ == nullptr) {
       std::free(bytes_);
-      size_ = (size + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
+      size_ = (size / kScratchAlign + 1) * kScratchAlign;
       bytes_ = static_cast<std::byte*>(std::aligned_alloc(kScratchAlign, size_));
       if (bytes_ == nullptr) size_ = 0;
     }
@@ -92,13 +95,24 @@ class Scratch {
   }
 
  private:
+  std::byte* get_guarded(std::uint64_t size, Guard guard) {
+    const auto has = static_cast<std::uint64_t>(guarded_.end - guarded_.begin);
+    if (size > has || guarded_.mapping == nullptr) {
+      if (guarded_.mapping != nullptr) munmap(guarded_.mapping, guarded_.size);
+      guarded_ = map_guarded(size).value_or(GuardedPages{});
+      if (guarded_.mapping == nullptr) return nullptr;
+    }
+    return place(guarded_, size, guard);
+  }
+
   std::byte* bytes_ = nullptr;
   std::uint64_t size_ = 0;
+  GuardedPages guarded_;
 };
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(const CpuTarget& target) {
+  CpuDevice(const CpuTarget& target, Guard guard) : guard_(guard) {
     info_.backend = "cpu";
     info_.name = std::to_string(worker_count()) + " cores, vectors of " +
                  std::to_string(target.width) + " invocations";
@@ -135,9 +149,17 @@ class CpuDevice : public Device {
     auto memory = std::make_unique<HostMemory>();
     const bool is_large = bytes >= kPage;
     const std::size_t align = is_large ? kPage : kAlign;
-    memory->size = bytes + align + 2 * kAround;
-    memory->is_mapped = is_large;
+    memory->size = bytes + align;
+    memory->is_mapped = is_large || guard_ != Guard::None;
     if (bytes > info_.max_buffer_bytes) return diagnose<message::out_of_memory>(bytes, info_.name);
+    if (guard_ != Guard::None) {
+      const std::optional<GuardedPages> pages = map_guarded(bytes);
+      if (!pages) return diagnose<message::out_of_memory>(bytes, info_.name);
+      memory->whole = pages->mapping;
+      memory->size = pages->size;
+      memory->bytes = place(*pages, bytes, guard_);
+      return std::unique_ptr<DeviceMemory>(std::move(memory));
+    }
     if (is_large) {
       memory->whole =
           mmap(nullptr, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -146,11 +168,8 @@ class CpuDevice : public Device {
       memory->whole = std::calloc(memory->size, 1);
     }
     if (memory->whole == nullptr) return diagnose<message::out_of_memory>(bytes, info_.name);
-    const auto address = reinterpret_cast<std::uintptr_t>(memory->whole) + kAround;
-    memory->bytes =
-        static_cast<std::byte*>(memory->whole) + kAround + (align - address % align) % align;
-    std::fill_n(memory->bytes - kAround, kAround, kOutside);
-    std::fill_n(memory->bytes + bytes, kAround, kOutside);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory->whole);
+    memory->bytes = static_cast<std::byte*>(memory->whole) + (align - address % align) % align;
     if (is_large) madvise(memory->bytes, bytes, MADV_HUGEPAGE);
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
@@ -228,7 +247,7 @@ class CpuDevice : public Device {
     std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
       thread_local Scratch scratch;
-      std::byte* memory = scratch.get(kernel.program.scratch_bytes + kAlign);
+      std::byte* memory = scratch.get(kernel.program.scratch_bytes, guard_);
       if (memory == nullptr) {
         lacks_memory = true;
         return;
@@ -254,6 +273,7 @@ class CpuDevice : public Device {
   }
 
   DeviceInfo info_;
+  Guard guard_ = Guard::None;
 };
 
 }  // namespace
@@ -276,9 +296,11 @@ Opened open_cpu(std::uint32_t) {
     if (wanted == nullptr) return {nullptr, "it has no code for this machine"};
     return {nullptr, "this machine does not run what VYRE_CPU asks for, `" + shorten(wanted) + "`"};
   }
+  const std::optional<Guard> guard = wanted_guard();
+  if (!guard) return {nullptr, "VYRE_GUARD asks for something else than `end` or `begin`"};
   std::string reason;
   if (!llvm::finds_llvm(reason)) return {nullptr, reason};
-  return {std::make_unique<CpuDevice>(*target), {}};
+  return {std::make_unique<CpuDevice>(*target, *guard), {}};
 }
 
 }  // namespace vyre
