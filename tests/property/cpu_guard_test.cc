@@ -324,7 +324,7 @@ TEST_F(CpuGuard, ExamplesTouchNothingElse) {
 
 TEST_F(CpuGuard, GeneratedProgramsTouchNothingElse) {
   for_each_kind([&](std::uint64_t kind, const std::string&) {
-    check_generated(200'000 + 1000 * kind, is_long() ? 50'000 : kSanitized ? 8 : 30);
+    check_generated(200'000 + 1000 * kind, is_long() ? 50'000 : kSanitized ? 8 : 20);
   });
 }
 
