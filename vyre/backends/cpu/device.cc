@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/pool.h"
@@ -97,10 +98,11 @@ class Scratch {
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(const CpuTarget& target) {
+  // `limits` is what people should know besides.
+  CpuDevice(const CpuTarget& target, const std::string& limits) {
     info_.backend = "cpu";
     info_.name = std::to_string(worker_count()) + " cores, vectors of " +
-                 std::to_string(target.width) + " invocations";
+                 std::to_string(target.width) + " invocations" + limits;
     info_.max_invocations = 65536;
     info_.max_workgroup_size = {65536, 65536, 65536};
     info_.max_workgroup_bytes = std::uint64_t{64} << 20;
@@ -271,9 +273,12 @@ Opened open_cpu(std::uint32_t) {
     if (wanted == nullptr) return {nullptr, "it has no code for this machine"};
     return {nullptr, "this machine does not run what VYRE_CPU asks for, `" + shorten(wanted) + "`"};
   }
+  // Without LLVM it runs what the cache has, and is of no use where that is empty.
   std::string reason;
-  if (!llvm::finds_llvm(reason)) return {nullptr, reason};
-  return {std::make_unique<CpuDevice>(*target), {}};
+  const bool compiles = llvm::finds_llvm(reason);
+  if (!compiles && cache_stats().files == 0) return {nullptr, reason};
+  const std::string limits = compiles ? "" : ", only programs in the cache: " + reason;
+  return {std::make_unique<CpuDevice>(*target, limits), {}};
 }
 
 }  // namespace vyre
