@@ -2,7 +2,7 @@
 # archives it loads the shared library of the system, which has everything and takes 9 ms more.
 function(vyre_add_llvm)
   find_program(VYRE_LLVM_CONFIG llvm-config-19)
-  if(VYRE_LLVM_CONFIG)
+  if(VYRE_LLVM_CONFIG AND NOT CMAKE_CROSSCOMPILING)  # it tells of this machine's
     execute_process(
       COMMAND ${VYRE_LLVM_CONFIG} --link-static --libfiles x86 aarch64 passes core
       OUTPUT_VARIABLE archives ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)

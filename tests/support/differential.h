@@ -25,14 +25,15 @@ inline bool is_long() { return std::getenv("VYRE_LONG") != nullptr; }
 class Differential : public ::testing::Test {
  protected:
   // Of the backend; skips the test where it cannot run.
-  void open(const char* backend) {
+  void open(const char* backend, bool compiles_anew = true) {
     Opened opened = find_backend(backend)->open(0);
     if (opened.device == nullptr) GTEST_SKIP() << opened.reason;
-    // What was compiled before is not what is tested.
-    folder_ =
-        ::testing::TempDir() + "vyre_" + std::string(backend) + "_" + std::to_string(getpid());
-    kept_ = std::getenv("VYRE_CACHE") != nullptr ? std::getenv("VYRE_CACHE") : "";
-    setenv("VYRE_CACHE", folder_.c_str(), 1);
+    if (compiles_anew) {
+      folder_ =
+          ::testing::TempDir() + "vyre_" + std::string(backend) + "_" + std::to_string(getpid());
+      kept_ = std::getenv("VYRE_CACHE") != nullptr ? std::getenv("VYRE_CACHE") : "";
+      setenv("VYRE_CACHE", folder_.c_str(), 1);
+    }
     interp_ = std::move(*open_device(*find_backend("interp")));
     device_ = std::move(opened.device);
   }
@@ -43,7 +44,7 @@ class Differential : public ::testing::Test {
   }
 
   // What is different; empty when nothing is, or the interpreter takes too long.
-  std::string difference(const Case& c) {
+  virtual std::string difference(const Case& c) {
     Registry registry;
     if (!registry.add(c.module).ok()) return {};
     const Program& program = c.program();
@@ -112,8 +113,9 @@ class Differential : public ::testing::Test {
         if (HasFailure()) return;
         const std::string wrong = difference(c);
         if (wrong.empty()) continue;
-        const Case small = reduce(
-            c, [&](const Case& less) { return !difference(less).empty() && is_clean(less); });
+        const Case small = !reduces_ ? c : reduce(c, [&](const Case& less) {
+          return !difference(less).empty() && is_clean(less);
+        });
         ADD_FAILURE() << "seed " << seed << ": " << wrong << "\n" << to_text(small);
       }
     };
@@ -166,6 +168,7 @@ class Differential : public ::testing::Test {
   }
 
   std::atomic<std::uint64_t> compared_ = 0;  // cases
+  bool reduces_ = true;                      // cases that fail
   std::string folder_;
   std::string kept_;
   std::unique_ptr<Device> interp_;

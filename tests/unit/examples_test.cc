@@ -15,6 +15,7 @@
 #include <random>
 
 #include "tests/support/command.h"
+#include "tests/support/cpu_fixture.h"
 #include "tools/vyre/command.h"
 
 namespace vyre {
@@ -91,6 +92,9 @@ Buffers run(const std::string& example, const std::string& program, const std::s
   }
   const CommandResult result = run_words(arguments);
   EXPECT_EQ(result.status, kFine) << example << ": " << result.err << result.out;
+  if (!ahead().empty()) {
+    EXPECT_EQ(result.err, "") << "not on the interpreter";
+  }
   return Buffers(json::parse(result.out));
 }
 
@@ -169,32 +173,68 @@ TEST(Examples, HaveNoRaces) {
   }
 }
 
-// The same with several workgroups, and for the programs that a comment's one line leaves out.
+// Several workgroups, and the programs that a comment's one line leaves out.
+constexpr const char* kManyWorkgroups[] = {
+    "bfs.vyre --grid 2 --in offsets=iota:131 --in targets=0,1,2 --in level=0 "
+    "--in distances=zeros:130 --in next=0xffffffff,0xffffffff,0xffffffff --in reached=0",
+    "bitonic_sort.vyre --program bitonic_sort --grid 1 --in keys=random:300",
+    "bitonic_sort.vyre --program bitonic_step --grid 2 --in step=8,1 --in keys=random:300",
+    "bitonic_sort.vyre --program bitonic_step --grid 2 --in step=128,0 --in keys=random:300",
+    "chacha20.vyre --grid 2 --in key=iota:2 --in nonce=1,2,3 --in counter=0 --in text=iota:1100",
+    "crc32.vyre --grid 2 --in text=random:1100 --in length=4399 --in crc=0",
+    "histogram.vyre --grid 2 --in data=random:70 --in length=280 --in bins=zeros:256",
+    "matmul.vyre --grid 2,2 --in left=iota:340 --in right=iota:400 --in size=17,20,20 "
+    "--in product=zeros:340",
+    "prefix_sum.vyre --program block_totals --grid 3 --in data=iota:600 --in totals=zeros:3",
+    "prefix_sum.vyre --program block_sums --grid 3 --in data=iota:600 --in ends=1,2,3 "
+    "--in sums=zeros:600",
+    "sha256.vyre --grid 2 --in text=random:64 --in bounds=iota:70 --in digests=zeros:138",
+    "transpose.vyre --grid 2,2 --in matrix=iota:357 --in size=21,17 --in transposed=zeros:357",
+    "wide.vyre --program fibonacci --grid 2 --in indices=iota:70 --in numbers=zeros:70",
+};
+
+std::vector<std::string> command_of_many(const char* command) {
+  std::vector<std::string> arguments = {"run"};
+  for (std::string_view word : split(command, ' ')) arguments.emplace_back(word);
+  arguments[1] = kFolder + arguments[1];
+  return arguments;
+}
+
 TEST(Examples, HaveNoRacesWithManyWorkgroups) {
-  const char* const commands[] = {
-      "bfs.vyre --grid 2 --in offsets=iota:131 --in targets=0,1,2 --in level=0 "
-      "--in distances=zeros:130 --in next=0xffffffff,0xffffffff,0xffffffff --in reached=0",
-      "bitonic_sort.vyre --program bitonic_sort --grid 1 --in keys=random:300",
-      "bitonic_sort.vyre --program bitonic_step --grid 2 --in step=8,1 --in keys=random:300",
-      "bitonic_sort.vyre --program bitonic_step --grid 2 --in step=128,0 --in keys=random:300",
-      "chacha20.vyre --grid 2 --in key=iota:2 --in nonce=1,2,3 --in counter=0 --in text=iota:1100",
-      "crc32.vyre --grid 2 --in text=random:1100 --in length=4399 --in crc=0",
-      "histogram.vyre --grid 2 --in data=random:70 --in length=280 --in bins=zeros:256",
-      "matmul.vyre --grid 2,2 --in left=iota:340 --in right=iota:400 --in size=17,20,20 "
-      "--in product=zeros:340",
-      "prefix_sum.vyre --program block_totals --grid 3 --in data=iota:600 --in totals=zeros:3",
-      "prefix_sum.vyre --program block_sums --grid 3 --in data=iota:600 --in ends=1,2,3 "
-      "--in sums=zeros:600",
-      "sha256.vyre --grid 2 --in text=random:64 --in bounds=iota:70 --in digests=zeros:138",
-      "transpose.vyre --grid 2,2 --in matrix=iota:357 --in size=21,17 --in transposed=zeros:357",
-      "wide.vyre --program fibonacci --grid 2 --in indices=iota:70 --in numbers=zeros:70",
-  };
-  for (const std::string command : commands) {
-    std::vector<std::string> arguments = {"race"};
-    for (std::string_view word : split(command, ' ')) arguments.emplace_back(word);
-    arguments[1] = kFolder + arguments[1];
+  for (const char* command : kManyWorkgroups) {
+    std::vector<std::string> arguments = command_of_many(command);
+    arguments[0] = "race";
     const CommandResult result = run_words(arguments);
     EXPECT_EQ(result.status, kFine) << command << ": " << result.err << result.out;
+  }
+}
+
+TEST(Examples, GiveTheSameBytesOnTheCpu) {
+  if (only_compiles()) {
+    std::vector<std::string> arguments = {"cache", "--cpu", ahead()};
+    for (const std::string& name : examples()) arguments.push_back(kFolder + name + ".vyre");
+    const CommandResult result = run_words(arguments);
+    EXPECT_EQ(result.status, kFine) << result.err;
+    return;
+  }
+  const Opened cpu = find_backend("cpu")->open(0);
+  if (cpu.device == nullptr) GTEST_SKIP() << cpu.reason;
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& name : examples()) {
+    std::vector<std::string> command = command_of(name);
+    command.erase(std::ranges::find(command, "--image"), command.end());  // which has no JSON
+    commands.push_back(std::move(command));
+  }
+  for (const char* command : kManyWorkgroups) commands.push_back(command_of_many(command));
+  for (const std::vector<std::string>& command : commands) {
+    const auto buffers_on = [&](const char* backend) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--json", "--backend", backend});
+      const CommandResult result = run_words(arguments);
+      EXPECT_EQ(result.status, kFine) << command[1] << ": " << result.out;
+      return json::parse(result.out).value("buffers", json());
+    };
+    EXPECT_EQ(buffers_on("cpu"), buffers_on("interp")) << command[1];
   }
 }
 

@@ -1,4 +1,5 @@
-// `vyre lower`: prints what a backend makes of a program. `vyre cache`: what is kept of that.
+// `vyre lower`: prints what a backend makes of a program. `vyre cache`: what is kept of that, also
+// for other machines.
 #include "tools/vyre/command.h"
 #include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::string_view kSynopsis =
     "lower FILE --to llvm|asm|ptx [--program NAME] [--cpu TARGET]";
+constexpr std::string_view kFolders = "VYRE_CACHE, XDG_CACHE_HOME and HOME";
+constexpr std::string_view kFilling = "cache FILE… --cpu TARGET";
 
 std::string target_names() {
   std::string names;
@@ -19,6 +22,35 @@ std::string target_names() {
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
   return names;
+}
+
+// The files' programs, compiled into the cache; how many they are.
+Result<std::uint64_t> fill_cache(const Invocation& invocation, const CpuTarget& target,
+                                 const Console& console) {
+  std::uint64_t count = 0;
+  for (std::string_view path : invocation.operands) {
+    Result<Source> source = read_input(path, console);
+    if (!source.ok()) return source.diagnostics();
+    const Result<Loaded> loaded = load(std::move(*source));
+    if (!loaded.ok()) return loaded.diagnostics();
+    Registry registry;
+    if (const auto added = registry.add(loaded->module); !added.ok()) return added.diagnostics();
+    for (const Item& item : loaded->module.items) {
+      const Program* program = std::get_if<Program>(&item);
+      if (program == nullptr) continue;
+      const Result<Linked> linked = link(*program, registry);
+      if (!linked.ok()) return linked.diagnostics();
+      const Result<CpuProgram> made = compile_cpu(*linked, target);
+      if (!made.ok()) return made.diagnostics();
+      if (!read_cache(made->key)) {
+        Diagnostic wrong = diagnose<message::unwritable>("the cache does not keep it");
+        wrong.file = cache_stats().folder;
+        return wrong;
+      }
+      ++count;
+    }
+  }
+  return count;
 }
 
 }  // namespace
@@ -90,14 +122,45 @@ int run_lower(const Invocation& invocation, const Console& console) {
 }
 
 int run_cache(const Invocation& invocation, const Console& console) {
+  const bool json = invocation.json();
+  const bool fills = !invocation.operands.empty();
+  const std::string kind(invocation.value("--cpu"));
+  const std::optional<CpuTarget> target =
+      invocation.has("--cpu") ? find_cpu_target(kind) : host_target();
+  std::vector<Diagnostic> wrong;
+  if (invocation.has("--cpu") && !target) {
+    wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(kind), target_names()));
+  } else if (invocation.has("--cpu") && !fills) {
+    wrong.push_back(diagnose<message::missing_option>("--cpu", "FILE"));
+  } else if (fills && !target) {
+    wrong.push_back(diagnose<message::missing_operand>("cache", "the kind of machine", kFilling));
+  }
+  if (fills && cache_stats().folder.empty()) {
+    wrong.push_back(diagnose<message::unwritable>("none of " + std::string(kFolders) + " is set"));
+  }
+  if (fills && invocation.has("--clear")) {
+    wrong.push_back(diagnose<message::conflict>("--clear", "FILE"));
+  }
+  if (!wrong.empty()) return report(wrong, json, console);
+
+  std::uint64_t compiled = 0;
+  if (fills) {
+    const Result<std::uint64_t> count = fill_cache(invocation, *target, console);
+    if (!count.ok()) return report(count.diagnostics(), json, console);
+    compiled = *count;
+  }
   const std::uint64_t cleared = invocation.has("--clear") ? clear_cache() : 0;
   const CacheStats stats = cache_stats();
-  if (invocation.json()) {
-    console.print("{\"folder\":" + json_quote(stats.folder) + ",\"files\":" +
-                  std::to_string(stats.files) + ",\"bytes\":" + std::to_string(stats.bytes) +
-                  ",\"cleared\":" + std::to_string(cleared) + "}\n");
+  if (json) {
+    console.print(
+        "{\"folder\":" + json_quote(stats.folder) + ",\"files\":" + std::to_string(stats.files) +
+        ",\"bytes\":" + std::to_string(stats.bytes) + ",\"compiled\":" + std::to_string(compiled) +
+        ",\"cleared\":" + std::to_string(cleared) + "}\n");
   } else if (stats.folder.empty()) {
-    console.print("There is no cache: none of VYRE_CACHE, XDG_CACHE_HOME and HOME is set.\n");
+    console.print("There is no cache: none of " + std::string(kFolders) + " is set.\n");
+  } else if (fills) {
+    console.print("Compiled " + plural(compiled, "program") + " for " +
+                  (kind.empty() ? "this machine" : kind) + " into " + stats.folder + "\n");
   } else if (invocation.has("--clear")) {
     console.print("Deleted " + plural(cleared, "program") + " from " + stats.folder + "\n");
   } else {

@@ -44,6 +44,7 @@ constexpr Option kLowerOptions[] = {
 constexpr Option kCacheOptions[] = {
     {"--clear", "", "", "delete all of it"},
     {"--stats", "", "", "tell where it is, and how large"},
+    {"--cpu", "", "TARGET", "compile for another machine than this"},
     kJson,
 };
 
@@ -274,14 +275,22 @@ constexpr Verb kVerbs[] = {
      "  vyre lower kernel.vyre --to llvm --cpu avx2\n"
      "  vyre lower kernel.vyre --to ptx\n",
      "FILE", 1, 1, kLowerOptions, run_lower},
-    {"cache", "cache [--clear]", "show or empty the cache of compiled programs",
+    {"cache", "cache [FILE… [--cpu TARGET]] [--clear]",
+     "show, fill or empty the cache of compiled programs",
      "Compiled programs are kept in $VYRE_CACHE, $XDG_CACHE_HOME/vyre or ~/.cache/vyre, so that they\n"
      "are compiled once. Without an option tells where, how many and how large they are; at most\n"
      "256 MiB, those that were not used for long go first. It can be deleted at any time.\n"
      "\n"
+     "With files it compiles their programs ahead, for this machine or for the one that --cpu names.\n"
+     "A machine of that kind with a copy of the folder, and the same version of vyre, runs them\n"
+     "without LLVM:\n"
+     "\n"
+     "  avx512, avx2, sse4.2, x86-64, aarch64\n"
+     "\n"
      "  vyre cache\n"
-     "  vyre cache --clear\n",
-     "", 0, 0, kCacheOptions, run_cache},
+     "  vyre cache --clear\n"
+     "  VYRE_CACHE=for-arm vyre cache kernel.vyre --cpu aarch64\n",
+     "FILE", 0, kAnyNumber, kCacheOptions, run_cache},
     {"backends", "backends", "list what programs can run on",
      "Lists the backends, whether they can run here and why not, and their devices.\n"
      "\n"

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/guard.h"
 #include "vyre/backends/cpu/object.h"
@@ -112,10 +113,11 @@ class Scratch {
 
 class CpuDevice : public Device {
  public:
-  CpuDevice(const CpuTarget& target, Guard guard) : guard_(guard) {
+  // `limits` is what people should know besides.
+  CpuDevice(const CpuTarget& target, Guard guard, const std::string& limits) : guard_(guard) {
     info_.backend = "cpu";
     info_.name = std::to_string(worker_count()) + " cores, vectors of " +
-                 std::to_string(target.width) + " invocations";
+                 std::to_string(target.width) + " invocations" + limits;
     info_.max_invocations = 65536;
     info_.max_workgroup_size = {65536, 65536, 65536};
     info_.max_workgroup_bytes = std::uint64_t{64} << 20;
@@ -298,9 +300,12 @@ Opened open_cpu(std::uint32_t) {
   }
   const std::optional<Guard> guard = wanted_guard();
   if (!guard) return {nullptr, "VYRE_GUARD asks for something else than `end` or `begin`"};
+  // Without LLVM it runs what the cache has, and is of no use where that is empty.
   std::string reason;
-  if (!llvm::finds_llvm(reason)) return {nullptr, reason};
-  return {std::make_unique<CpuDevice>(*target, *guard), {}};
+  const bool compiles = llvm::finds_llvm(reason);
+  if (!compiles && cache_stats().files == 0) return {nullptr, reason};
+  const std::string limits = compiles ? "" : ", only programs in the cache: " + reason;
+  return {std::make_unique<CpuDevice>(*target, *guard, limits), {}};
 }
 
 }  // namespace vyre

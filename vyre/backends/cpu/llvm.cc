@@ -11,6 +11,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+#if defined(__aarch64__)
+constexpr const char* kLibraries = "/usr/lib/aarch64-linux-gnu";
+#else
+constexpr const char* kLibraries = "/usr/lib/x86_64-linux-gnu";
+#endif
+
 // What vyre needs of LLVM, beside the program as a build puts it, or where an installation does; or
 // else all of it, which takes four times as long to load.
 std::vector<fs::path> files() {
@@ -72,8 +78,7 @@ Loaded load_first() {
 
 bool finds_llvm(std::string& reason) {
   for (const fs::path& path : files()) {
-    for (const fs::path folder :
-         {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib/llvm-19/lib"}) {
+    for (const fs::path folder : {kLibraries, "/usr/lib64", "/usr/lib", "/usr/lib/llvm-19/lib"}) {
       const fs::path whole = path.is_absolute() ? path : folder / path;
       if (access(whole.c_str(), R_OK) == 0) return true;
     }

@@ -50,6 +50,80 @@ class Reader {
 constexpr std::uint64_t kStub = 16;  // bytes: a jump to an address that follows it
 constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 
+// What differs from machine to machine: a jump to the address after it, how many bytes a relocation
+// of some kind changes, and the change itself, which says what is wrong or null. What it is given
+// counts from `base`.
+#if defined(__x86_64__)
+constexpr std::uint16_t kMachine = EM_X86_64;
+constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
+
+std::uint64_t width_of(std::uint64_t kind) {
+  return kind == R_X86_64_64 || kind == R_X86_64_PC64 ? 8 : 4;
+}
+
+const char* relocate(std::byte* base, std::uint64_t place, std::uint64_t symbol,
+                     std::uint64_t kind) {
+  std::uint64_t value = symbol - place;
+  if (kind == R_X86_64_64) {
+    value = reinterpret_cast<std::uint64_t>(base) + symbol;
+  } else if (kind != R_X86_64_PC32 && kind != R_X86_64_PLT32 && kind != R_X86_64_PC64) {
+    return "it has a relocation of an unknown kind";
+  }
+  std::memcpy(base + place, &value, width_of(kind));
+  return nullptr;
+}
+#elif defined(__aarch64__)
+constexpr std::uint16_t kMachine = EM_AARCH64;
+constexpr unsigned char kJump[] = {0x50, 0x00, 0x00, 0x58,   // ldr x16, .+8
+                                   0x00, 0x02, 0x1f, 0xd6};  // br x16
+
+std::uint64_t width_of(std::uint64_t) { return 4; }  // one instruction
+
+const char* relocate(std::byte* base, std::uint64_t place, std::uint64_t symbol,
+                     std::uint64_t kind) {
+  std::uint32_t code = 0;
+  std::memcpy(&code, base + place, sizeof code);
+  const auto put = [&](std::uint32_t mask, std::uint64_t bits) {
+    code = (code & ~mask) | (static_cast<std::uint32_t>(bits) & mask);
+    std::memcpy(base + place, &code, sizeof code);
+    return nullptr;
+  };
+  // The low 12 bits of an address, in the units of what is loaded or stored there.
+  const auto put_low = [&](int shift) -> const char* {
+    const std::uint64_t low = symbol & 0xfff;
+    if ((low >> shift << shift) != low) return "what it loads is not aligned";
+    return put(0xfff << 10, low >> shift << 10);
+  };
+  switch (kind) {
+    case R_AARCH64_CALL26:
+    case R_AARCH64_JUMP26: {
+      constexpr std::uint64_t kReach = std::uint64_t{1} << 27;
+      const std::uint64_t distance = symbol - place;
+      if (distance + kReach >= 2 * kReach) return "it is too large";
+      return put(0x3ffffff, distance >> 2);
+    }
+    case R_AARCH64_ADR_PREL_PG_HI21: {
+      const std::uint64_t pages = (symbol >> 12) - (place >> 12);
+      return put(3u << 29 | 0x7ffff << 5, (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5);
+    }
+    case R_AARCH64_ADD_ABS_LO12_NC:
+    case R_AARCH64_LDST8_ABS_LO12_NC: return put_low(0);
+    case R_AARCH64_LDST16_ABS_LO12_NC: return put_low(1);
+    case R_AARCH64_LDST32_ABS_LO12_NC: return put_low(2);
+    case R_AARCH64_LDST64_ABS_LO12_NC: return put_low(3);
+    case R_AARCH64_LDST128_ABS_LO12_NC: return put_low(4);
+  }
+  return "it has a relocation of an unknown kind";
+}
+#else
+constexpr std::uint16_t kMachine = EM_NONE;  // nothing can be loaded
+constexpr unsigned char kJump[] = {0};
+std::uint64_t width_of(std::uint64_t) { return 8; }
+const char* relocate(std::byte*, std::uint64_t, std::uint64_t, std::uint64_t) {
+  return "code for this machine cannot be loaded";
+}
+#endif
+
 }  // namespace
 
 LoadedCode::~LoadedCode() {
@@ -68,11 +142,8 @@ std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::strin
       header->e_shentsize != sizeof(Elf64_Shdr)) {
     return fail("it is not an object file");
   }
-#if defined(__x86_64__)
-  if (header->e_machine != EM_X86_64) return fail("it is for another machine");
-#else
-  return fail("code for this machine cannot be loaded yet");
-#endif
+  if (kMachine == EM_NONE) return fail("code for this machine cannot be loaded");
+  if (header->e_machine != kMachine) return fail("it is for another machine");
 
   // Where each section goes.
   std::vector<Elf64_Shdr> sections;
@@ -151,7 +222,6 @@ std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::strin
     std::memcpy(base + places[i], contents->data(), contents->size());
   }
   for (std::size_t i = 0; i < stubs.size(); ++i) {
-    constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
     std::memcpy(base + size + i * kStub, kJump, sizeof kJump);
     std::memcpy(base + size + i * kStub + sizeof kJump, &stubs[i], sizeof(void*));
   }
@@ -165,7 +235,7 @@ std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::strin
       if (!entry_of) return fail("a relocation is not there");
       const std::uint64_t index = ELF64_R_SYM(entry_of->r_info);
       const std::uint64_t kind = ELF64_R_TYPE(entry_of->r_info);
-      const std::uint64_t width = kind == R_X86_64_64 || kind == R_X86_64_PC64 ? 8 : 4;
+      const std::uint64_t width = width_of(kind);
       if (index >= symbols.size() || !symbols[index].known)
         return fail("it calls what is not there");
       if (entry_of->r_offset > target.sh_size || target.sh_size - entry_of->r_offset < width) {
@@ -174,15 +244,11 @@ std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::strin
       const std::uint64_t place = places[list.sh_info] + entry_of->r_offset;
       const std::uint64_t symbol =
           symbols[index].place + static_cast<std::uint64_t>(entry_of->r_addend);
-      std::uint64_t value = symbol - place;
-      if (kind == R_X86_64_64) {
-        value = reinterpret_cast<std::uint64_t>(base) + symbol;
-      } else if (kind != R_X86_64_PC32 && kind != R_X86_64_PLT32 && kind != R_X86_64_PC64) {
-        return fail("it has a relocation of an unknown kind");
-      }
-      std::memcpy(base + place, &value, width);
+      if (const char* wrong = relocate(base, place, symbol, kind)) return fail(wrong);
     }
   }
+  auto* text = reinterpret_cast<char*>(base);
+  __builtin___clear_cache(text, text + code->bytes_);  // of instructions, which not all CPUs watch
   if (mprotect(memory, code->bytes_, PROT_READ | PROT_EXEC) != 0) {
     return fail("this system does not let memory be executed");
   }

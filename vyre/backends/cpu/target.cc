@@ -46,6 +46,8 @@ bool runs_here([[maybe_unused]] std::string_view name) {
   if (name == "avx2") return __builtin_cpu_supports("x86-64-v3") != 0;
   if (name == "sse4.2") return __builtin_cpu_supports("x86-64-v2") != 0;
   return name == "x86-64";
+#elif defined(__aarch64__)
+  return name == "aarch64";
 #else
   return false;
 #endif
@@ -54,22 +56,22 @@ bool runs_here([[maybe_unused]] std::string_view name) {
 namespace {
 
 std::optional<CpuTarget> fastest_target() {
-#if defined(__x86_64__)
   if (const char* wanted = std::getenv("VYRE_CPU"); wanted != nullptr) {
     return runs_here(wanted) ? find_cpu_target(wanted) : std::nullopt;
   }
   for (std::string_view name : kTargets) {
     if (!runs_here(name)) continue;
     std::optional<CpuTarget> target = find_cpu_target(name);
+#if defined(__x86_64__)
     if (name == "avx512") {
       target->features = more_features();
       target->slow_gathers = __builtin_cpu_is("amd") != 0;
       // The first ones that had it slow down.
       if (__builtin_cpu_supports("avx512vbmi2") == 0) target->width = 8, target->bits = 256;
     }
+#endif
     return target;
   }
-#endif
   return std::nullopt;
 }
 
