@@ -99,10 +99,11 @@ int run_cache(const Invocation& invocation, const Console& console) {
   } else if (stats.folder.empty()) {
     console.print("There is no cache: none of VYRE_CACHE, XDG_CACHE_HOME and HOME is set.\n");
   } else if (invocation.has("--clear")) {
-    console.print("Deleted " + plural(cleared, "program") + " from " + stats.folder + "\n");
+    console.print("Deleted " + plural(cleared, "program") + " from " + path_text(stats.folder) +
+                  "\n");
   } else {
     console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
-                  stats.folder + "\n");
+                  path_text(stats.folder) + "\n");
   }
   return kFine;
 }
