@@ -55,7 +55,7 @@ void check(const std::string& text) {
 }
 
 TEST(Stack, TakesNestedStatements) {
-  for (const std::string_view opening : {"if out[0] < 5 {\n", "for i@ in 0..1 {\n", "{\n"}) {
+  for (const std::string_view opening : {"if out[0] < 5 {\n", "for k@ in 0..1 {\n", "{\n"}) {
     std::string text;
     for (std::uint32_t i = 1; i < kMaxStmtDepth; ++i) {
       std::string line(opening);
