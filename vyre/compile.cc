@@ -29,8 +29,8 @@ Result<Loaded> load(Source source, const Registry& registry) {
 
 namespace {
 
-// Depth first, so that an op comes behind those it calls. Calls neither recurse nor nest deeply:
-// that has been validated.
+// Depth first, so that an op comes behind those it calls. This recurses at most kMaxCallDepth deep:
+// calls nest no deeper (V017).
 std::vector<Op> ops_called_by(const Body& body, const Registry& registry) {
   std::vector<Op> ops;
   std::set<std::string_view> seen;

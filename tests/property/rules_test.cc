@@ -229,7 +229,7 @@ TEST(Rules, HoldOnEdges) {
 class RuleProofs : public testing::Test {
  protected:
   void SetUp() override {
-    const Result<Proof> proof = prove_rule(all_rules()[0], U32, {20, false});
+    const Result<Proof> proof = prove_rule(all_rules()[0], U32, {.use_cache = false});
     if (!proof.ok()) GTEST_SKIP() << "SKIPPED: " << proof.diagnostics()[0].problem;
   }
 };
@@ -299,8 +299,7 @@ TEST_F(RuleProofs, AreProvedForAllValues) {
   std::mutex mutex;
   const auto work = [&] {
     for (std::size_t i; (i = next++) < all.size();) {
-      // Three times the usual, because both compilers' tests and their solvers share two cores.
-      const Result<Proof> proof = prove_rule(*all[i]->row, all[i]->t, {60, true});
+      const Result<Proof> proof = prove_rule(*all[i]->row, all[i]->t);
       const std::lock_guard lock(mutex);
       ASSERT_TRUE(proof.ok()) << proof.diagnostics()[0].problem;
       if (proof->verdict == Proof::Verdict::Proved) continue;
@@ -325,7 +324,7 @@ TEST_F(RuleProofs, ThatAreWrittenHoldOnIntegers) {
     }
     question += "(assert (and (> c 0) (> d 0) " + std::string(written->given) + " (not " +
                 std::string(written->then) + ")))\n";
-    const Result<Solved> solved = solve(question, 60);
+    const Result<Solved> solved = solve(question);
     ASSERT_TRUE(solved.ok());
     EXPECT_EQ(*solved, Solved::No) << text_of(row);
   }
@@ -347,7 +346,7 @@ TEST_F(RuleProofs, ThatAreWrittenAreProvedOnBytes) {
       if ((row.types & (is_signed ? type_set(I32) : Unsigned)) == 0) continue;
       rows.insert(&row);
       asked.push_back({row, is_signed, std::async(std::launch::async, [&row, is_signed] {
-                         return prove_rule_on_bytes(row, is_signed, 60);
+                         return prove_rule_on_bytes(row, is_signed);
                        })});
     }
   }
@@ -631,7 +630,7 @@ TEST_F(RuleProofs, OfWrongRowsAreRefuted) {
   Random random(3);
   std::size_t noticed = 0;
   for (const Case& each : all) {
-    const Result<Proof> proof = prove_rule(*each.row, each.t, {60, false});
+    const Result<Proof> proof = prove_rule(*each.row, each.t, {.use_cache = false});
     ASSERT_TRUE(proof.ok());
     EXPECT_EQ(proof->verdict, Proof::Verdict::Refuted) << each.name() << proof->reason;
     // The values say why.

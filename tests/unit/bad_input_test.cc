@@ -1,11 +1,11 @@
-// Whatever the command is given, it answers with a code, a fix and the right exit status, in
-// bounded time.
+// Whatever the command is given, it answers with a code, a fix and the right exit status, after a
+// bounded amount of work.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -35,9 +35,10 @@ Arguments with_json(Arguments arguments) {
 
 // What a verb answers with --json.
 Answer brief_answer(const Arguments& arguments, std::string_view input = {}) {
-  const auto start = std::chrono::steady_clock::now();
+  // Processor time, of which others that use the machine take none away.
+  const std::clock_t start = std::clock();
   const CommandResult json = run_vyre(with_json(arguments), input);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - start, (kSanitized ? 120 : 20) * CLOCKS_PER_SEC);
   EXPECT_LT(json.out.size(), std::size_t{4} << 20);
   Answer result{json.status, {}};
   const nlohmann::json object = nlohmann::json::parse(json.out, nullptr, false);
@@ -210,6 +211,32 @@ TEST(BadInput, NothingIsQuadratic) {
                "if v30000 {\n" + repeat(30000, [](auto, int) { return "barrier\n"; }) + "}\n"));
 }
 
+// A misspelt name is compared with those that there are, which may be very many.
+TEST(BadInput, ManyNamesToSuggest) {
+  const auto many = [](std::size_t count, auto line) {
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += line(std::to_string(100'000 + i));
+    return text;
+  };
+  const auto says = [](std::string_view code, const std::string& text) {
+    const Answer result = brief_answer({"check", "-"}, text);
+    EXPECT_EQ(result.status, kWrongInput) << code;
+    EXPECT_EQ(result.codes, Codes(1000, std::string(code)));
+  };
+  const std::string alike(50, 'a');
+  says("V024", "program p workgroup(1) {\n" + many(40'000, [&](auto n) {
+                 return "let " + alike + n + " = 1\n";
+               }) + many(5'000, [&](auto n) {
+                 return "let b" + n + " = " + alike + "b" + n + "\n";
+               }) + "}\n");
+  says("V016", many(50'000, [](auto n) {
+         return "op my.f" + n + "() -> u32 { return my.g" + n + "() }\n";
+       }));
+  says("V041", many(50'000, [](auto n) {
+         return "op my.f" + n + "(a: u32) -> u32 { law inverse_of(my.g" + n + ") return a }\n";
+       }));
+}
+
 // A long name that a short wire file mentions often would make an enormous text.
 TEST(BadInput, LongNamesMentionedOften) {
   Module module = *parse("program p workgroup(1) { read a: u32[] let x = 0 }");
@@ -265,6 +292,7 @@ TEST(BadInput, TenMegabytesOfOneThing) {
   says("V005", in_value + much("a["));
   says("P006", in_value + much("["));
   says("P006", in_value + much("a."));
+  says("P009", in_value + "a" + much(".x"));
   says("P004", in_value + much("1"));
   says("V037", in_value + "a" + much(" + a"));
   says("P006", in_program + much("let "));

@@ -697,6 +697,21 @@ TEST(BuilderMisuse, Ops) {
                        b.return_(1);
                      }),
             Codes{"V041"});
+  using namespace std::string_literals;
+  for (const std::string& text : {"\xff"s, "a\0b"s, "\x1b[2J"s, "\x7f"s, "\xc2\x9b"s, "\r"s}) {
+    EXPECT_EQ(finished("my.op",
+                       [&](OpBuilder& b) {
+                         b.describe(text);
+                         b.return_(1);
+                       }),
+              Codes{"V045"});
+  }
+  EXPECT_EQ(finished("my.op",
+                     [](OpBuilder& b) {
+                       b.describe("two\nlines,\ta tab, Größe");
+                       b.return_(1);
+                     }),
+            Codes());
   OpBuilder bytes_op("my.op", DataType::Bytes);
   bytes_op.return_(bytes_op.parameter<u32>("a"));
   EXPECT_EQ(codes(bytes_op.finish()), Codes{"V013"});

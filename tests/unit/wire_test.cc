@@ -611,6 +611,15 @@ TEST(Wire, W010Text) {
   const Result<std::string> bytes = encode(Module{{op}});
   ASSERT_FALSE(bytes);
   EXPECT_EQ(bytes.diagnostics()[0].code, Code::W010);
+  for (const std::string_view text : {std::string_view("\x1b"), std::string_view("\0", 1),
+                                      std::string_view("\x7f"), std::string_view("\xc2\x85")}) {
+    op.description = "a " + std::string(text);
+    const Result<std::string> refused = encode(Module{{op}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.diagnostics()[0].code, Code::W010);
+  }
+  op.description = "\t\n";
+  EXPECT_TRUE(encode(Module{{op}}));
 }
 
 TEST(Wire, LawsThatCannotBeWrittenAreReported) {

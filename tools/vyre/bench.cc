@@ -278,12 +278,6 @@ std::string table_text(const Table& table) {
   return out;
 }
 
-std::string json_number(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", number);
-  return text;
-}
-
 std::string table_json(const Table& table) {
   std::string results;
   for (const Row& row : table.rows) {

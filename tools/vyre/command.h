@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vyre/base/result.h"
+#include "vyre/base/text.h"
 
 namespace vyre {
 
@@ -79,6 +80,9 @@ int report(std::span<const Diagnostic> diagnostics, bool json, const Console& co
 
 // Prints a text, or {"text": …}.
 int print_text(std::string_view text, bool json, const Console& console);
+
+// For people: a path as it is, but for control characters.
+inline std::string path_text(std::string_view path) { return shorten(path, path.size() * 4); }
 
 // A file, or standard input for `-`.
 Result<Source> read_input(std::string_view path, const Console& console);

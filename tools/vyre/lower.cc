@@ -162,10 +162,11 @@ int run_cache(const Invocation& invocation, const Console& console) {
     console.print("Compiled " + plural(compiled, "program") + " for " +
                   (kind.empty() ? "this machine" : kind) + " into " + stats.folder + "\n");
   } else if (invocation.has("--clear")) {
-    console.print("Deleted " + plural(cleared, "program") + " from " + stats.folder + "\n");
+    console.print("Deleted " + plural(cleared, "program") + " from " + path_text(stats.folder) +
+                  "\n");
   } else {
     console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
-                  stats.folder + "\n");
+                  path_text(stats.folder) + "\n");
   }
   return kFine;
 }

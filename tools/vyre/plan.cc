@@ -9,7 +9,7 @@
 namespace vyre {
 namespace {
 
-Result<std::vector<Choice>> choose_backends(const Invocation& invocation, const Console& console) {
+Result<std::vector<Choice>> choose_backends(const Invocation& invocation, std::string& fallback) {
   const std::string_view wanted = invocation.value("--backend");
   const bool ordered = invocation.verb.name == "race" || invocation.has("--schedule") ||
                        invocation.has("--max-steps") || invocation.has("--trace");
@@ -27,8 +27,7 @@ Result<std::vector<Choice>> choose_backends(const Invocation& invocation, const 
     const Backend* interp = find_backend("interp");
     chosen.push_back({ordered ? interp : &default_backend()});
     if (!ordered && chosen[0].backend == interp) {
-      const std::string why = find_backend("cpu")->open(0).reason;
-      std::fprintf(console.err, "note: running on `interp`: %s\n", why.c_str());
+      fallback = find_backend("cpu")->open(0).reason;
     }
   }
   std::vector<Diagnostic> wrong = choose_device(invocation, chosen);
@@ -107,7 +106,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   for (const Outlet& outlet : plan.outlets) claim(outlet.path);
   for (const ImageRequest& image : plan.images) claim(image.path);
   plan.all = invocation.value("--backend") == "all";
-  keep(choose_backends(invocation, console),
+  keep(choose_backends(invocation, plan.fallback),
        [&](auto choices) { plan.choices = std::move(choices); });
   if (invocation.has("--repeat")) {
     keep(read_count("--repeat", invocation.value("--repeat"), 1, 1'000'000),

@@ -70,7 +70,7 @@ int run_fmt(const Invocation& invocation, const Console& console) {
     if (!formatted.ok()) {
       append(diagnostics, formatted.diagnostics());
     } else if (check) {
-      if (*formatted != source->text) listing += source->file + "\n";
+      if (*formatted != source->text) listing += path_text(source->file) + "\n";
     } else if (!in_place) {
       print_text(*formatted, json, console);
     } else if (path == "-") {

@@ -83,7 +83,14 @@ std::string result_json(const Ran& ran, const Plan& plan, const Request& request
     out += (first ? "" : ",") + json_quote(buffer.name) + ":" + buffer_json(buffer);
     first = false;
   }
-  return out + "},\"digest\":\"" + ran.digest + "\"" + ran.trace_json + "}";
+  out += "},\"digest\":\"" + ran.digest + "\"" + ran.trace_json;
+  if (plan.repeat > 1) {
+    for (std::size_t i = 0; i < ran.seconds.size(); ++i) {
+      out += (i == 0 ? ",\"seconds\":[" : ",") + json_number(ran.seconds[i]);
+    }
+    out += ']';
+  }
+  return out + "}";
 }
 
 // Files come first: what cannot be written should not look as if it had been.
@@ -141,6 +148,21 @@ int run_run(const Invocation& invocation, const Console& console) {
   const Result<Plan> plan = read_plan(invocation, console, *request);
   if (!plan.ok()) return report(plan.diagnostics(), json, console);
 
+  // People see a note at once; who reads JSON finds it in there.
+  std::vector<std::string> notes;
+  const auto note = [&](std::string text) {
+    if (json) {
+      notes.push_back(std::move(text));
+    } else {
+      console.print_error("note: " + path_text(text) + "\n");
+    }
+  };
+  const auto fail = [&](std::vector<Diagnostic> wrong) {
+    wrong[0].notes.insert(wrong[0].notes.begin(), notes.begin(), notes.end());
+    return report(wrong, json, console);
+  };
+  if (!plan->fallback.empty()) note("running on `interp`: " + plan->fallback);
+
   const Interruptible interruptible;
   std::vector<Ran> results;
   for (const Choice& choice : plan->choices) {
@@ -150,18 +172,17 @@ int run_run(const Invocation& invocation, const Console& console) {
       return run_on(choice, *plan, *request);
     }();
     if (!ran.ok() && !invocation.has("--backend") && reference_can(ran.diagnostics()[0])) {
-      std::fprintf(console.err, "note: running on `interp`: %s\n",
-                   ran.diagnostics()[0].problem.c_str());
+      note("running on `interp`: " + ran.diagnostics()[0].problem);
       ran = run_on({find_backend("interp")}, *plan, *request);
     }
     if (!ran.ok() && plan->choices.size() > 1 && ran.diagnostics()[0].code == Code::B003) {
-      std::fprintf(console.err, "note: %s\n", ran.diagnostics()[0].problem.c_str());
+      note(ran.diagnostics()[0].problem);
       continue;
     }
-    if (!ran.ok()) return report(ran.diagnostics(), json, console);
+    if (!ran.ok()) return fail(ran.diagnostics());
     if (!ran->failure.empty()) {
       if (!json) console.print(ran->trace_text + "\n");
-      return report(ran->failure, json, console);
+      return fail(ran->failure);
     }
     results.push_back(std::move(*ran));
   }
@@ -176,11 +197,11 @@ int run_run(const Invocation& invocation, const Console& console) {
   };
   if (odd == nullptr) {
     const std::vector<Diagnostic> wrong = write_files(results[0], *plan, *request);
-    if (!wrong.empty()) return report(wrong, json, console);
+    if (!wrong.empty()) return fail(wrong);
   }
 
   for (const Ran& ran : results) {
-    if (invocation.has("--repeat")) console.print_error(times_text(ran));
+    if (invocation.has("--repeat") && !json) console.print_error(times_text(ran));
   }
   if (json) {
     std::string list;
@@ -188,8 +209,15 @@ int run_run(const Invocation& invocation, const Console& console) {
       list += (list.empty() ? "" : ",") + result_json(ran, *plan, *request);
     }
     const std::string_view agree = odd == nullptr ? "true" : "false";
-    console.print(plan->all ? "{\"agree\":" + std::string(agree) + ",\"results\":[" + list + "]}\n"
-                            : list + "\n");
+    if (plan->all) list = "{\"agree\":" + std::string(agree) + ",\"results\":[" + list + "]}";
+    if (!notes.empty()) {
+      list.pop_back();
+      for (const std::string& each : notes) {
+        list += (&each == notes.data() ? ",\"notes\":[" : ",") + json_quote(each);
+      }
+      list += "]}";
+    }
+    console.print(list + "\n");
     return odd == nullptr ? kFine : exit_status({{disagreement()}});
   }
   // What people read goes out of the way of bytes.

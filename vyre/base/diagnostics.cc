@@ -82,9 +82,12 @@ void excerpt(Diagnostic& diagnostic, std::string_view text, Span span, std::size
     diagnostic.excerpt[bad] = '?';
   }
   // Control characters, tabs included, take one column each.
-  for (char& c : diagnostic.excerpt) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  for (std::size_t at = first_control(diagnostic.excerpt); at < diagnostic.excerpt.size();
+       at = first_control(diagnostic.excerpt)) {
+    const bool takes_two = static_cast<unsigned char>(diagnostic.excerpt[at]) >= 0x80;
+    diagnostic.excerpt.replace(at, takes_two ? 2 : 1, " ");
   }
+  std::ranges::replace(diagnostic.excerpt, '\t', ' ');
   diagnostic.excerpt.insert(0, lead);
   diagnostic.excerpt += trail;
   const std::size_t end = std::clamp<std::size_t>(span.end, span.begin, last);
@@ -150,7 +153,7 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   };
   std::string out;
   if (!diagnostic.file.empty()) {
-    std::string place = diagnostic.file + ":";
+    std::string place = shorten(diagnostic.file, diagnostic.file.size() * 4) + ":";
     if (diagnostic.line > 0) {
       place += std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column) + ":";
     }

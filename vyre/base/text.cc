@@ -1,6 +1,8 @@
 #include "vyre/base/text.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 
 namespace vyre {
@@ -30,24 +32,64 @@ std::size_t utf8_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-// Edits (insert, delete, replace, swap neighbours) that turn a into b, or more than `limit`.
+// Whether the character at `at` is a control character. Those of C1 take two bytes.
+bool is_control(std::string_view text, std::size_t at) {
+  const unsigned char c = static_cast<unsigned char>(text[at]);
+  if (c != 0xc2) return c < 0x20 || c == 0x7f;
+  return at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xa0;
+}
+
+// nearest() looks at names up to this long, and at near ones: a pair of them costs little.
+constexpr std::size_t kMaxLength = 64;
+constexpr std::size_t kMaxEdits = 3;
+
+// Edits (insert, delete, replace, swap neighbours) that turn a into b, or more than `limit`. Only
+// what `limit` edits can reach is computed: the cells near the diagonal, until all are too far.
 std::size_t distance(std::string_view a, std::string_view b, std::size_t limit) {
+  const std::size_t same_start =
+      static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+  a.remove_prefix(same_start);
+  b.remove_prefix(same_start);
+  while (!a.empty() && !b.empty() && a.back() == b.back()) {
+    a.remove_suffix(1);
+    b.remove_suffix(1);
+  }
   if (a.size() > b.size()) std::swap(a, b);
   if (b.size() - a.size() > limit) return limit + 1;
-  std::vector<std::size_t> before(b.size() + 1), row(b.size() + 1), above(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        row[j] = std::min(row[j], before[j - 2] + 1);
-      }
-    }
-    std::swap(before, above);
-    std::swap(above, row);
+  std::array<std::array<std::uint8_t, kMaxLength + 1>, 3> rows;
+  const std::uint8_t far = static_cast<std::uint8_t>(limit + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) {
+    rows[0][j] = static_cast<std::uint8_t>(std::min<std::size_t>(j, far));
   }
-  return above[b.size()];
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    const auto& before = rows[(i + 1) % 3];
+    const auto& above = rows[(i + 2) % 3];
+    auto& row = rows[i % 3];
+    const std::size_t first = i > limit ? i - limit : 1;
+    const std::size_t last = std::min(b.size(), i + limit);
+    row[first - 1] = first == 1 ? static_cast<std::uint8_t>(std::min<std::size_t>(i, far)) : far;
+    std::uint8_t least = row[first - 1];
+    for (std::size_t j = first; j <= last; ++j) {
+      // The cell above the last one is outside of the row above.
+      const int down = j < i + limit || i == 1 ? above[j] : far;
+      int edits = std::min({down + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        edits = std::min(edits, before[j - 2] + 1);
+      }
+      row[j] = static_cast<std::uint8_t>(std::min<int>(edits, far));
+      least = std::min(least, row[j]);
+    }
+    // Nothing comes back from here: also a swap, which skips this row, passes a cell of it.
+    if (least == far) return far;
+  }
+  return rows[a.size() % 3][b.size()];
+}
+
+// Which characters a name has. An edit adds one and takes one at most.
+std::uint64_t letters(std::string_view name) {
+  std::uint64_t set = 0;
+  for (char c : name) set |= std::uint64_t{1} << (static_cast<unsigned char>(c) % 64);
+  return set;
 }
 
 }  // namespace
@@ -89,6 +131,17 @@ std::size_t first_invalid_utf8(std::string_view text) {
   return at;
 }
 
+std::size_t first_control(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && (!is_control(text, at) || text[at] == '\t' || text[at] == '\n')) ++at;
+  return at;
+}
+
+std::string hex_byte(char byte) {
+  const unsigned value = static_cast<unsigned char>(byte);
+  return {kHex[value >> 4], kHex[value & 15]};
+}
+
 std::string json_quote(std::string_view text) {
   std::string out = "\"";
   for (std::size_t at = 0; at < text.size();) {
@@ -102,10 +155,8 @@ std::string json_quote(std::string_view text) {
       out += "\\n";
     } else if (c == '\t') {
       out += "\\t";
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += "\\u00";
-      out += kHex[static_cast<unsigned char>(c) >> 4];
-      out += kHex[c & 15];
+    } else if (is_control(text, at)) {
+      out += "\\u00" + hex_byte(text[at + length - 1]);
     } else {
       out += text.substr(at, length);
     }
@@ -119,9 +170,8 @@ std::string shorten(std::string_view text, std::size_t limit) {
   for (std::size_t at = 0; at < text.size();) {
     if (out.size() >= limit) return out + "…";
     const std::size_t length = utf8_length(text, at);
-    const unsigned char c = static_cast<unsigned char>(text[at]);
-    if (length == 0 || c < 0x20 || c == 0x7f) {
-      out += {'\\', 'x', kHex[c >> 4], kHex[c & 15]};
+    if (length == 0 || is_control(text, at)) {
+      for (char c : text.substr(at, std::max<std::size_t>(1, length))) out += "\\x" + hex_byte(c);
     } else {
       out += text.substr(at, length);
     }
@@ -137,15 +187,15 @@ std::string plural(std::size_t count, std::string_view noun) {
 }
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kMaxCandidates = 4096;
-  constexpr std::size_t kMaxLength = 64;
   std::string_view best;
   std::size_t best_shared = 0;
-  std::size_t limit = std::min<std::size_t>(3, (name.size() + 1) / 3);
+  std::size_t limit = std::min<std::size_t>(kMaxEdits, (name.size() + 1) / 3);
   if (name.size() > kMaxLength || limit == 0) return best;
+  const std::uint64_t wanted = letters(name);
   for (std::size_t i = 0; i < std::min(kMaxCandidates, candidates.size()); ++i) {
     const std::string_view candidate = candidates[i];
     if (candidate.size() > kMaxLength) continue;
+    if (std::popcount(wanted ^ letters(candidate)) > 2 * static_cast<int>(limit)) continue;
     const std::size_t edits = distance(name, candidate, limit);
     if (edits > limit || edits == 0) continue;
     // Among equally near ones, the one that starts and ends most alike.

@@ -25,7 +25,14 @@ bool is_op_id(std::string_view text);
 // The offset of the first byte that is not part of valid UTF-8, or text.size().
 std::size_t first_invalid_utf8(std::string_view text);
 
-// A JSON string, quotes included. Invalid UTF-8 becomes U+FFFD.
+// The offset of the first control character (C0 but tab and line feed, DEL, C1) of valid UTF-8, or
+// text.size(). A terminal may do anything when it gets one.
+std::size_t first_control(std::string_view text);
+
+// "1b": a byte for a message.
+std::string hex_byte(char byte);
+
+// A JSON string, quotes included. Invalid UTF-8 becomes U+FFFD, control characters are escapes.
 std::string json_quote(std::string_view text);
 
 // For messages: at most `limit` bytes, cut at a character and marked with an ellipsis; control
@@ -37,6 +44,9 @@ std::string shown(std::string_view text);
 
 // "1 argument", "2 arguments"
 std::string plural(std::size_t count, std::string_view noun);
+
+// More candidates than these are not looked at.
+inline constexpr std::size_t kMaxCandidates = 4096;
 
 // The candidate a misspelt name most likely meant, or "" when none is near. Looks at a bounded
 // number of candidates, so that it never costs more than the error is worth.

@@ -500,13 +500,7 @@ Value OpBuilder::add_parameter(std::string name, DataType type) {
   return local_value(declare(std::move(name)), type);
 }
 
-void OpBuilder::describe(std::string description) {
-  if (first_invalid_utf8(description) != description.size()) {
-    misuse<message::bad_description>(name_);
-    return;
-  }
-  op_.description = std::move(description);
-}
+void OpBuilder::describe(std::string description) { op_.description = std::move(description); }
 
 void OpBuilder::return_(Value value) {
   body_.stmts.push_back(Return{expr(value, op_.signature.output)});

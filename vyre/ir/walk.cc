@@ -26,11 +26,14 @@ std::string path_of(const Body& body, StmtId stmt) {
     std::uint32_t count = 0;
   };
   BlockStack<Frame> stack(body);
-  for (std::uint32_t i = 0;; ++i) {
+  for (std::uint32_t i = 0;;) {
     stack.enter(i);
     if (i == stmt.index) break;
     ++stack.back().count;
-    stack.open(i);
+    const std::uint32_t behind = next(body, StmtId{i}).index;
+    const bool is_inside = stmt.index < behind;
+    if (is_inside) stack.open(i);
+    i = is_inside ? i + 1 : behind;
   }
   std::string path = "body[";
   std::size_t links = 0;  // of a chain of `else if`, which is written as one

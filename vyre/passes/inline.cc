@@ -401,6 +401,8 @@ class Inliner {
     return callees_.emplace(&op, study(op)).first->second;
   }
 
+  // The only recursion: a body has calls, whose bodies have calls. Calls nest at most kMaxCallDepth
+  // deep (V017).
   ExprId call(const std::string& id, std::vector<ExprId> args) {
     const Callee& callee = callee_of(id);
     const std::uint32_t caller = site_;
@@ -466,7 +468,7 @@ class Inliner {
         add(Let{frame.done, literal(DataType::U32, {})});
       }
       if (callee.nests) {
-        nested(frame, StmtId{0u}, end, {});
+        nested(frame, StmtId{0u}, end);
       } else {
         const ExprId one = literal(DataType::U32, {{1}});
         const StmtId loop = here();
@@ -538,11 +540,36 @@ class Inliner {
     }
   }
 
-  // The statements of a block outside of loops, with early returns turned into branches; then those
-  // of the ranges in `behind`, the last one first.
+  // What is left to do while early returns are turned into branches, the next task last.
   using Range = std::pair<StmtId, StmtId>;
-  void nested(Frame& frame, StmtId first, StmtId end, std::span<const Range> behind) {
-    for (StmtId id = first; id < end && !failure_; id = next(frame.body, id)) {
+  struct Task {
+    enum class Kind : std::uint8_t { Part, BeginElse, EndIf };
+    Kind kind = Kind::Part;
+    StmtId made = {};  // the `if` whose `else` begins, or that ends
+    // Statements of a block outside of loops; then those of the ranges behind, the last one first.
+    Range part = {};
+    std::vector<Range> behind = {};
+  };
+
+  void nested(Frame& frame, StmtId first, StmtId end) {
+    std::vector<Task> tasks;
+    tasks.push_back({.part = {first, end}});
+    while (!tasks.empty() && !failure_) {
+      Task task = std::move(tasks.back());
+      tasks.pop_back();
+      switch (task.kind) {
+        case Task::Kind::Part: part(frame, task, tasks); break;
+        case Task::Kind::BeginElse:
+          std::get<If>(out_.stmts[task.made.index]).else_begin = here();
+          break;
+        case Task::Kind::EndIf: std::get<If>(out_.stmts[task.made.index]).end = here(); break;
+      }
+    }
+  }
+
+  void part(Frame& frame, Task& task, std::vector<Task>& tasks) {
+    for (StmtId id = task.part.first; id < task.part.second && !failure_;
+         id = next(frame.body, id)) {
       const StmtId rest = next(frame.body, id);
       const Stmt& stmt = frame.body[id];
       if (!frame.callee->returns[id.index]) {
@@ -550,44 +577,47 @@ class Inliner {
         continue;
       }
       if (std::holds_alternative<Return>(stmt)) return leave(frame, std::get<Return>(stmt).value);
-      std::vector<Range> then{behind.begin(), behind.end()};
-      if (rest < end) then.emplace_back(rest, end);
+      std::vector<Range> then = std::move(task.behind);
+      if (rest < task.part.second) then.emplace_back(rest, task.part.second);
       if (const Block* block = std::get_if<Block>(&stmt)) {
         // Names are unique, so its scope is not needed.
-        return nested(frame, StmtId{id.index + 1}, block->end, then);
+        tasks.push_back({.part = {StmtId{id.index + 1}, block->end}, .behind = std::move(then)});
+        return;
       }
-      if (const If* branch = std::get_if<If>(&stmt)) return branches(frame, id, *branch, then);
+      if (const If* branch = std::get_if<If>(&stmt)) {
+        // The way that goes on takes with it what comes behind.
+        const Range ways[] = {{StmtId{id.index + 1}, branch->else_begin},
+                              {branch->else_begin, branch->end}};
+        const StmtId own = statement(frame, stmt);
+        const auto go = [&](const Range& way) {
+          tasks.push_back({.part = way});
+          if (!leaves(frame, way)) tasks.back().behind = then;
+        };
+        tasks.push_back({Task::Kind::EndIf, own});
+        go(ways[1]);
+        tasks.push_back({Task::Kind::BeginElse, own});
+        return go(ways[0]);
+      }
       flat(frame, id, rest);  // a loop
       if (then.empty() || failure_) return;
       const StmtId own = here();
       add(If{is_done(frame, Operation::Eq), {}, {}});
-      nested(frame, {}, {}, then);
-      if (failure_) return;
-      If& made = std::get<If>(out_.stmts[own.index]);
-      made.else_begin = made.end = here();
+      tasks.push_back({Task::Kind::EndIf, own});
+      tasks.push_back({Task::Kind::BeginElse, own});
+      tasks.push_back({.behind = std::move(then)});
       return;
     }
-    if (behind.empty() || failure_) return;
-    nested(frame, behind.back().first, behind.back().second, behind.first(behind.size() - 1));
+    if (task.behind.empty()) return;
+    const Range last = task.behind.back();
+    task.behind.pop_back();
+    tasks.push_back({.part = last, .behind = std::move(task.behind)});
   }
 
-  // The way that goes on takes with it what comes behind.
-  void branches(Frame& frame, StmtId id, const If& branch, std::span<const Range> then) {
-    const StmtId own = statement(frame, frame.body[id]);
-    const auto part = [&](StmtId first, StmtId end) {
-      bool leaves = false;
-      for (StmtId i = first; i < end; i = next(frame.body, i)) {
-        leaves = leaves || frame.callee->leaves[i.index];
-      }
-      nested(frame, first, end, leaves ? std::span<const Range>() : then);
-    };
-    part(StmtId{id.index + 1}, branch.else_begin);
-    const StmtId middle = here();
-    part(branch.else_begin, branch.end);
-    if (failure_) return;
-    If& made = std::get<If>(out_.stmts[own.index]);
-    made.else_begin = middle;
-    made.end = here();
+  static bool leaves(const Frame& frame, const Range& part) {
+    for (StmtId i = part.first; i < part.second; i = next(frame.body, i)) {
+      if (frame.callee->leaves[i.index]) return true;
+    }
+    return false;
   }
 
   static bool breaks(const Frame& frame) { return frame.once || frame.loops > 0; }

@@ -102,6 +102,7 @@ class PatternParser {
     return add(node);
   }
 
+  // infix(), prefix() and settle() recurse over a row of rules.def, which has few nodes.
   std::uint8_t infix(int least) {
     const std::vector<const OperationInfo*>& rows = infix_operations();
     std::uint8_t left = prefix();

@@ -11,7 +11,8 @@ namespace vyre {
 namespace {
 
 // Rules make expressions that other rules match. They lead to simpler ones, so this is never
-// reached unless a row is wrong.
+// reached unless a row is wrong. It bounds the recursion of make() through rewritten() and
+// cheaper().
 constexpr unsigned kMaxDepth = 48;
 
 constexpr ExprId kNone{};
@@ -178,6 +179,7 @@ bool Simplifier::fits(Role role, ExprId expr, DataType& t) const {
   return type(expr) == t;
 }
 
+// Recurses over a pattern, which has at most kPatternNodes nodes.
 bool Simplifier::matches(const Pattern& pattern, std::uint8_t at, ExprId expr, DataType& t,
                          Bindings& bound) const {
   const PatternNode& node = pattern.nodes[at];

@@ -28,8 +28,12 @@ struct Proof {
   std::vector<TypedBits> sides;  // two, or none
 };
 
+// How much work the solver may do for one question, in its own steps: what it finds depends on no
+// clock and on nothing else that the machine does. About half a minute.
+inline constexpr std::uint64_t kSolverSteps = 100'000'000;
+
 struct ProveOptions {
-  unsigned seconds = 20;  // at most, for one question
+  std::uint64_t steps = kSolverSteps;
   bool use_cache = true;
 };
 
@@ -67,7 +71,7 @@ Result<std::string> law_formula(const Law& law, const Op& op, const Registry& re
 
 // Whether there are values for which a question of Formula::question() holds.
 enum class Solved : std::uint8_t { Yes, No, Unknown };
-Result<Solved> solve(const std::string& question, unsigned seconds = 20);
+Result<Solved> solve(const std::string& question, std::uint64_t steps = kSolverSteps);
 
 // Proves that there are none. Refuted: `values` has them, one for each of these variables.
 struct FormulaVariable {

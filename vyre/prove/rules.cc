@@ -392,7 +392,7 @@ Result<Proof> prove_rule(const RuleRow& row, DataType t, const ProveOptions& opt
   return proof;
 }
 
-Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed, unsigned seconds) {
+Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed) {
   Proof proof;
   const std::optional<Rule> rule = read_rule(row);
   if (!rule) {
@@ -401,7 +401,7 @@ Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed, unsigned s
   }
   const std::string question = byte_question(*rule, is_signed, proof.reason);
   if (!proof.reason.empty()) return proof;
-  const Result<Solved> solved = solve(question, seconds);
+  const Result<Solved> solved = solve(question);
   if (!solved.ok()) return solved.diagnostics();
   switch (*solved) {
     case Solved::Yes: proof.verdict = Proof::Verdict::Refuted; break;

@@ -19,6 +19,6 @@ Result<Proof> prove_rule(const RuleRow& row, DataType t, const ProveOptions& opt
 // The same where T is a byte, with a sign or without one, and so are counts and tests: for rows
 // that are too much for the solver in full width. It knows the operations that those have; Unknown,
 // and why, for a row with anything else. Refuted: there are no `values`.
-Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed, unsigned seconds = 20);
+Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed);
 
 }  // namespace vyre

@@ -139,6 +139,7 @@ Token Lexer::next() {
       token.kind = Tok::String;
     } else if (c == '/' && following == '/') {
       at_ = static_cast<std::uint32_t>(std::min<std::size_t>(text_.find('\n', at_), size));
+      report_control<message::control_in_comment>(begin, at_ - (text_[at_ - 1] == '\r' ? 1 : 0));
       token.kind = Tok::Comment;
     } else if (c == '/' && following == '*') {
       const std::size_t end = text_.find("*/", at_ + 2);
@@ -186,6 +187,16 @@ void Lexer::report_character(std::uint32_t begin) {
   }
 }
 
+// A terminal that shows the text would do something else.
+template <class Message>
+void Lexer::report_control(std::uint32_t begin, std::uint32_t end) {
+  const std::string_view inside = text({begin, end});
+  const std::size_t bad = first_control(inside);
+  if (bad == inside.size()) return;
+  const std::uint32_t at = begin + static_cast<std::uint32_t>(bad);
+  report<Message>({at, at + 1}, hex_byte(inside[bad]));
+}
+
 // Everything that belongs to a number, also where it is malformed; its value is the parser's job.
 void Lexer::scan_number() {
   const std::uint32_t begin = at_;
@@ -216,6 +227,7 @@ void Lexer::scan_string(std::uint32_t begin) {
   }
   if (at_ < text_.size() && text_[at_] == '"') {
     ++at_;
+    report_control<message::control_in_string>(begin, at_);
   } else {
     report<message::unclosed_string>({begin, at_});
   }

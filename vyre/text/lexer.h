@@ -76,6 +76,8 @@ class Lexer {
     findings_.report<Message>(span, arguments...);
   }
   void report_character(std::uint32_t begin);
+  template <class Message>
+  void report_control(std::uint32_t begin, std::uint32_t end);
   void scan_number();
   void scan_string(std::uint32_t begin);
 

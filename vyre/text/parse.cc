@@ -103,10 +103,8 @@ void Parser::parse_file() {
   }
   const std::size_t invalid = first_invalid_utf8(source_.text);
   if (invalid < source_.text.size()) {
-    constexpr std::string_view hex = "0123456789abcdef";
-    const unsigned char byte = static_cast<unsigned char>(source_.text[invalid]);
     const std::uint32_t place = static_cast<std::uint32_t>(invalid);
-    fail<message::invalid_utf8>({place, place + 1}, std::string{hex[byte >> 4], hex[byte & 15]});
+    fail<message::invalid_utf8>({place, place + 1}, hex_byte(source_.text[invalid]));
     return;
   }
   if (source_.text.starts_with("\xef\xbb\xbf")) lexer_.seek(3);

@@ -314,7 +314,14 @@ std::string Parser::joined(Span id) const {
 }
 
 bool Parser::parse_lanes() {
-  while (at(Tok::Dot)) {
+  for (std::size_t lanes = 0; at(Tok::Dot); ++lanes) {
+    // No value has lanes of lanes, so this is a mistake; an expression for each would take much
+    // more memory than the text.
+    if (lanes >= kMaxNesting) {
+      fail<message::nesting>(token_.span);
+      stop();
+      return false;
+    }
     const Token number = previous_;
     advance();
     const std::size_t lane = at(Tok::Name) && spelling().size() == 1
@@ -527,9 +534,12 @@ BufferId Parser::resolve_buffer(Span span) {
   return {};
 }
 
+// For a suggestion: not all where there are very many.
 std::vector<std::string_view> Parser::visible_locals() const {
+  constexpr std::size_t kLookedAt = 16 * kMaxCandidates;
   std::vector<std::string_view> names;
-  for (std::uint32_t i = 0; i < bindings_.size(); ++i) {
+  const std::size_t end = std::min(bindings_.size(), kLookedAt);
+  for (std::uint32_t i = 0; i < end && names.size() < kMaxCandidates; ++i) {
     if (bindings_[i].local.exists()) names.push_back(names_.name(i));
   }
   return names;

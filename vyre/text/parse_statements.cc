@@ -61,7 +61,8 @@ void Parser::close_block() {
         open_block(Branch::ElseIf, block.owner, brace);
         if (!parse_if()) {
           recover();
-          close_block();
+          open_.pop_back();
+          end_if(block.owner);
         }
       } else if (expect(Tok::LBrace, "`{` or `if`", "open the else branch")) {
         open_block(Branch::Else, block.owner, brace);

@@ -35,7 +35,7 @@ class Resolver {
         Callee& known = callees_.by_id[called];
         if (known.open && circles_ < kMaxDiagnostics) {
           ++circles_;
-          known.circles.emplace_back(id, cycle_to(called));
+          known.circles.emplace_back(id, cycle_to(known));
         }
       } else {
         for (std::size_t i = 0; op != nullptr && i < op->body.callees.size(); ++i) {
@@ -75,18 +75,17 @@ class Resolver {
     callee.op = callee.in_module ? own->second : callees_.registry.find(id);
     callee.valid_signature = callee.op != nullptr && valid_signature(callee.op->signature);
     callee.open = true;
+    callee.frame = stack_.size();
     stack_.push_back({id, 0});
     return true;
   }
 
-  std::string cycle_to(std::string_view id) const {
-    const auto from =
-        std::ranges::find_if(stack_, [&](const Frame& frame) { return frame.id == id; });
+  std::string cycle_to(const Callee& open) const {
     std::string chain;
-    for (auto frame = from; frame != stack_.end() && chain.size() < 400; ++frame) {
-      chain += shorten(frame->id) + " → ";
+    for (std::size_t i = open.frame; i < stack_.size() && chain.size() < 400; ++i) {
+      chain += shorten(stack_[i].id) + " → ";
     }
-    return shorten(chain + std::string(id), 400);
+    return shorten(chain + std::string(stack_[open.frame].id), 400);
   }
 
   Callees& callees_;
@@ -104,8 +103,19 @@ Callees resolve_callees(const Module& module, const Registry& registry) {
     if (const Op* op = std::get_if<Op>(&item)) resolver.resolve(op->id);
     for (const std::string& id : body_of(item).callees) resolver.resolve(id);
   }
-  const bool unknown = std::ranges::any_of(
-      callees.by_id, [](const auto& entry) { return entry.second.op == nullptr; });
+  const auto has_unknown_operand = [&](const Law& law) {
+    return std::ranges::any_of(law.arguments, [&](const LawArgument& argument) {
+      const std::string* id = std::get_if<std::string>(&argument);
+      return id != nullptr && !callees.by_id.contains(*id) && registry.find(*id) == nullptr;
+    });
+  };
+  const bool unknown =
+      std::ranges::any_of(callees.by_id,
+                          [](const auto& entry) { return entry.second.op == nullptr; }) ||
+      std::ranges::any_of(module.items, [&](const Item& item) {
+        const Op* op = std::get_if<Op>(&item);
+        return op != nullptr && std::ranges::any_of(op->laws, has_unknown_operand);
+      });
   if (unknown) {
     for (const auto& [id, callee] : callees.by_id) {
       if (callee.in_module) callees.known.push_back(id);
@@ -124,7 +134,10 @@ Diagnostic unknown_callee(const Context& context, std::string_view id) {
       if (row.precedence == 0 && !is_form(row.op)) known.push_back(row.text);
     }
   }
-  known.insert(known.end(), context.callees.known.begin(), context.callees.known.end());
+  const std::span<const std::string_view> ids = context.callees.known;
+  for (std::string_view each : ids.first(std::min(ids.size(), kMaxCandidates))) {
+    known.push_back(each);
+  }
   const std::string_view near = nearest(id, known);
   if (!near.empty() && !dotted) return diagnose<message::misspelt_function>(id, near);
   if (!near.empty()) return diagnose<message::misspelt_op>(id, near);

@@ -50,6 +50,10 @@ void Context::add(Diagnostic diagnostic, Place place) {
   }
 }
 
+bool Context::full() const {
+  return source_ != nullptr ? findings_->full() : diagnostics_->size() >= kMaxDiagnostics;
+}
+
 Place Context::root(std::uint32_t stmt, std::size_t k) const {
   const Roots ids = roots(body.stmts[stmt]);
   std::uint32_t use = 0;
@@ -76,6 +80,23 @@ Span Context::span_of(Place place) const {
   return {};
 }
 
+// The expression of a use. Uses are numbered as for_each_use() visits them: what stands before it
+// is skipped by its size.
+ExprId Context::expr_of(Place place) const {
+  std::uint32_t before = 0;
+  const auto with_use = [&](std::span<const ExprId> ids) {
+    for (ExprId id : ids) {
+      if (place.use < before + sizes[id.index]) return id;
+      before += sizes[id.index];
+    }
+    return ExprId{};
+  };
+  const Roots ids = roots(body.stmts[place.index]);
+  ExprId found = with_use({ids.begin(), ids.end()});
+  while (place.use + 1 < before + sizes[found.index]) found = with_use(operands(body, body[found]));
+  return found;
+}
+
 std::string Context::path_of(Place place) const {
   std::string path = (program != nullptr ? "program " : "op ") + shorten(name);
   const auto part = [&](std::string_view what) {
@@ -97,14 +118,7 @@ std::string Context::path_of(Place place) const {
 
   path += ": " + vyre::path_of(body, StmtId{place.index});
   if (place.kind == Place::Kind::Use) {
-    std::uint32_t use = 0;
-    ExprId found;
-    for (ExprId root_id : roots(body.stmts[place.index])) {
-      for_each_use(body, root_id, [&](ExprId id) {
-        if (use++ == place.use) found = id;
-      });
-    }
-    path += ": " + shorten(print_expr(body, buffers, found, 60));
+    path += ": " + shorten(print_expr(body, buffers, expr_of(place), 60));
   }
   return path;
 }

@@ -24,6 +24,7 @@ struct Callee {
   std::uint32_t level = 0;   // of a call of it: 1 when it calls nothing
   std::string_view deepest;  // the op it calls that makes its level
   bool open = false;         // its calls are being followed
+  std::size_t frame = 0;     // while they are: how many ops are open around it
   // Circles of calls of which this op is the first one met: the op that closes each, and the chain.
   std::vector<std::pair<std::string_view, std::string>> circles;
   std::string circle_outside;  // one that a call of this op runs into outside of the module
@@ -93,6 +94,7 @@ class Context {
     add(diagnose<Message>(arguments...), place);
   }
   void add(Diagnostic diagnostic, Place place);
+  bool full() const;  // nothing more is kept: what a message would say need not be found out
 
   // Where root number `k` of a statement stands.
   Place root(std::uint32_t stmt, std::size_t k) const;
@@ -100,6 +102,7 @@ class Context {
  private:
   Span span_of(Place place) const;
   std::string path_of(Place place) const;
+  ExprId expr_of(Place place) const;
 
   const Source* source_;
   const ItemPositions* positions_;

@@ -67,9 +67,8 @@ class LawCheck {
     const std::string& id = std::get<std::string>(law_.arguments[k]);
     const Op* op = id == context_.name ? context_.op : find(id);
     if (op == nullptr) {
-      std::vector<std::string_view> known = context_.callees.registry.ids();
-      for (const auto& [other, callee] : context_.callees.by_id) known.push_back(other);
-      const std::string_view near = nearest(id, known);
+      const std::string_view near =
+          context_.full() ? std::string_view() : nearest(id, context_.callees.known);
       if (near.empty()) return report_operand(id, "which is not registered");
       context_.report<message::misspelt_operand>(Place::law(index_), row_.text, shorten(id), near);
       failed_ = true;

@@ -1,4 +1,5 @@
-// Sizes: how many statements, expressions and buffers, how deeply they nest, how long names are.
+// Sizes: how many statements, expressions and buffers, how deeply they nest, how long names are;
+// what names and descriptions contain.
 #include <algorithm>
 
 #include "vyre/base/text.h"
@@ -18,6 +19,17 @@ void check_name(Context& context, std::string_view name, Place place) {
   }
 }
 
+// The readers of texts refuse these; a builder or a tool may put anything there.
+void check_description(Context& context) {
+  const std::string_view text = context.op->description;
+  const std::size_t invalid = first_invalid_utf8(text);
+  const std::size_t bad = first_control(text.substr(0, invalid));
+  if (bad == text.size()) return;
+  const std::string_view what = bad == invalid ? "a byte that is not UTF-8" : "a control character";
+  context.report<message::bad_description>(Place::item(), shorten(context.name), what,
+                                           hex_byte(text[bad]));
+}
+
 void check_names(Context& context) {
   if (context.program != nullptr) {
     check_name(context, context.name, Place::item());
@@ -26,6 +38,7 @@ void check_names(Context& context) {
   } else if (!is_op_id(context.name)) {
     context.report<message::bad_op_id>(Place::item(), shorten(context.name));
   }
+  if (context.op != nullptr) check_description(context);
   for (std::size_t i = 0; i < context.buffers.size(); ++i) {
     check_name(context, context.buffers[i].name, Place::buffer(i));
   }
@@ -76,6 +89,7 @@ bool check_limits(Context& context) {
   }
   if (body.stmts.size() > kMaxStmts) {
     context.report<message::too_many_statements>(Place::head(kMaxStmts), shorten(context.name));
+    return false;
   }
   if (const std::optional<StmtId> deep = too_deep(body)) {
     context.report<message::statement_depth>(Place::head(deep->index));

@@ -39,10 +39,9 @@ class TypeCheck {
 
   template <class Message, class... Arguments>
   void blame(ExprId id, int operand, const Arguments&... arguments) {
-    if (errors_.size() < kMaxDiagnostics) {
-      errors_.push_back({id, operand, diagnose<Message>(arguments...)});
-    }
+    if (!full()) errors_.push_back({id, operand, diagnose<Message>(arguments...)});
   }
+  bool full() const { return errors_.size() >= kMaxDiagnostics || context_.full(); }
   DataType type(ExprId id) const { return context_.types[id]; }
 
   Context& context_;
@@ -114,7 +113,7 @@ DataType TypeCheck::type_of(ExprId id, const Expr& expr) {
 DataType TypeCheck::type_of_select(ExprId id, std::span<const ExprId> args) {
   const DataType condition = type(args[0]);
   if (condition != DataType::U32 && condition != DataType::Bool && condition != DataType::Unknown) {
-    errors_.push_back({id, 0, condition_error(condition)});
+    if (!full()) errors_.push_back({id, 0, condition_error(condition)});
   }
   const DataType a = type(args[1]);
   const DataType b = type(args[2]);
@@ -162,13 +161,13 @@ DataType TypeCheck::type_of_call(ExprId id, const Expr& call, std::span<const Ex
   const std::string_view callee_id = body_.callees[call.imm];
   const Callee& callee = context_.callees[callee_id];
   if (callee.op == nullptr) {
-    if (errors_.size() < kMaxDiagnostics) {
-      errors_.push_back({id, kSelf, unknown_callee(context_, callee_id)});
-    }
+    if (!full()) errors_.push_back({id, kSelf, unknown_callee(context_, callee_id)});
     return DataType::Unknown;
   }
-  if (std::optional<Diagnostic> error = level_error(context_, callee_id)) {
-    errors_.push_back({id, kSelf, std::move(*error)});
+  if (!full()) {
+    if (std::optional<Diagnostic> error = level_error(context_, callee_id)) {
+      errors_.push_back({id, kSelf, std::move(*error)});
+    }
   }
   if (!callee.valid_signature) {
     // An op of this module has been reported where it is defined.

@@ -171,6 +171,10 @@ class Decoder {
       fail<message::bad_text>("text", at_ + bad);
       return {};
     }
+    if (const std::size_t bad = first_control(text); bad < size) {
+      fail<message::control_in_text>(at_ + bad, hex_byte(text[bad]));
+      return {};
+    }
     const std::string_view padding = bytes_.substr(at_ + size, padded(size) - size);
     if (padding.find_first_not_of('\0') != padding.npos) {
       fail_form("padding that is not zero", at_ + size);

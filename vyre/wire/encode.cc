@@ -66,6 +66,8 @@ class Encoder {
     word(text.size());
     if (const std::size_t bad = first_invalid_utf8(text); bad < text.size()) {
       fail(diagnose<message::bad_text>("text", bytes.size() + bad));
+    } else if (const std::size_t control = first_control(text); control < text.size()) {
+      fail(diagnose<message::control_in_text>(bytes.size() + control, hex_byte(text[control])));
     }
     bytes.append(text);
     bytes.resize(padded(bytes.size()));
