@@ -92,19 +92,24 @@ int run_lower(const Invocation& invocation, const Console& console) {
 int run_cache(const Invocation& invocation, const Console& console) {
   const std::uint64_t cleared = invocation.has("--clear") ? clear_cache() : 0;
   const CacheStats stats = cache_stats();
+  const bool used = stats.refusal.empty();
   if (invocation.json()) {
-    console.print("{\"folder\":" + json_quote(stats.folder) + ",\"files\":" +
-                  std::to_string(stats.files) + ",\"bytes\":" + std::to_string(stats.bytes) +
-                  ",\"cleared\":" + std::to_string(cleared) + "}\n");
+    console.print(
+        "{\"folder\":" + json_quote(stats.folder) + ",\"files\":" + std::to_string(stats.files) +
+        ",\"bytes\":" + std::to_string(stats.bytes) + ",\"cleared\":" + std::to_string(cleared) +
+        (used ? "" : ",\"unused\":" + json_quote(stats.refusal)) + "}\n");
   } else if (stats.folder.empty()) {
     console.print("There is no cache: none of VYRE_CACHE, XDG_CACHE_HOME and HOME is set.\n");
+  } else if (!used) {
+    console.print("The cache in " + stats.folder + " is not used: " + stats.refusal + "\n");
   } else if (invocation.has("--clear")) {
     console.print("Deleted " + plural(cleared, "program") + " from " + stats.folder + "\n");
   } else {
     console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
                   stats.folder + "\n");
   }
-  return kFine;
+  // Who wants it cleared does not want to hear that it is fine.
+  return used || !invocation.has("--clear") ? kFine : kEnvironment;
 }
 
 }  // namespace vyre

@@ -277,7 +277,8 @@ constexpr Verb kVerbs[] = {
     {"cache", "cache [--clear]", "show or empty the cache of compiled programs",
      "Compiled programs are kept in $VYRE_CACHE, $XDG_CACHE_HOME/vyre or ~/.cache/vyre, so that they\n"
      "are compiled once. Without an option tells where, how many and how large they are; at most\n"
-     "256 MiB, those that were not used for long go first. It can be deleted at any time.\n"
+     "256 MiB, those that were not used for long go first. It can be deleted at any time. A folder\n"
+     "that somebody else owns or can write to is not used; this tells why.\n"
      "\n"
      "  vyre cache\n"
      "  vyre cache --clear\n",

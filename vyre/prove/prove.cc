@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "vyre/base/private_folder.h"
 #include "vyre/base/text.h"
 #include "vyre/compile.h"
 #include "vyre/interp/machine.h"
@@ -219,40 +216,18 @@ std::optional<std::vector<TypedBits>> values_in(std::string_view answer,
 
 // --- The cache ----------------------------------------------------------------------------------
 
-std::string cache_folder() {
-  for (const auto& [variable, below] :
-       {std::pair("VYRE_CACHE", ""), {"XDG_CACHE_HOME", "/vyre"}, {"HOME", "/.cache/vyre"}}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value == '/') return std::string(value) + below;
-  }
-  return {};
-}
+using Missing = PrivateFolder::Missing;
 
-std::string cache_path(std::string question) {
-  const std::string folder = cache_folder();
-  question += "; by " + solver_name();
-  if (folder.empty()) return {};
-  const XXH128_hash_t digest = XXH3_128bits(question.data(), question.size());
-  char name[33];
-  std::snprintf(name, sizeof name, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
-                static_cast<unsigned long long>(digest.low64));
-  return folder + "/proofs/" + name;
-}
+std::string cache_key(const std::string& question) { return question + "; by " + solver_name(); }
 
+// An entry without contents says all.
 bool is_remembered(const std::string& question) {
-  const std::string path = cache_path(question);
-  return !path.empty() && access(path.c_str(), R_OK) == 0;
+  const PrivateFolder proofs(cache_folder("proofs"), Missing::Stays);
+  return proofs.read(cache_key(question), 0).has_value();
 }
 
-// A file of no bytes says all; one that cannot be made costs time, nothing else.
 void remember(const std::string& question) {
-  const std::string path = cache_path(question);
-  if (path.empty()) return;
-  for (std::size_t at = path.find('/', 1); at != path.npos; at = path.find('/', at + 1)) {
-    mkdir(path.substr(0, at).c_str(), 0777);
-  }
-  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-  if (file >= 0) close(file);
+  PrivateFolder(cache_folder("proofs"), Missing::IsMade).write(cache_key(question), {});
 }
 
 // --- Small counterexamples ----------------------------------------------------------------------
