@@ -328,7 +328,7 @@ int run_bench(const Invocation& invocation, const Console& console) {
   const Result<BenchPlan> plan = read_bench_plan(invocation, console);
   if (!plan.ok()) return report(plan.diagnostics(), json, console);
 
-  const Interruptible interruptible;
+  const Interruptible interruptible(json, console);
   std::vector<LeftOut> left_out;
   Result<std::vector<Contestant>> contestants = prepare_all(*plan, *request, console, left_out);
   if (!contestants.ok()) return report(contestants.diagnostics(), json, console);

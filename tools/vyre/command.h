@@ -13,7 +13,8 @@
 
 namespace vyre {
 
-enum Exit : int { kFine = 0, kWrongInput = 1, kUsage = 2, kEnvironment = 3, kInterrupted = 130 };
+// After a signal it is 128 and its number; see interrupt.h.
+enum Exit : int { kFine = 0, kWrongInput = 1, kUsage = 2, kEnvironment = 3 };
 
 // Where a command reads and writes; tests pass files in memory.
 struct Console {

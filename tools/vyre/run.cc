@@ -141,7 +141,7 @@ int run_run(const Invocation& invocation, const Console& console) {
   const Result<Plan> plan = read_plan(invocation, console, *request);
   if (!plan.ok()) return report(plan.diagnostics(), json, console);
 
-  const Interruptible interruptible;
+  const Interruptible interruptible(json, console);
   std::vector<Ran> results;
   for (const Choice& choice : plan->choices) {
     Result<Ran> ran = [&] {

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +121,29 @@ std::string solver_name() {
   return named != nullptr && *named != '\0' ? named : "z3";
 }
 
+// Starts the solver, which ends when we do, however that comes about. 0, or why it does not start.
+int start(char* const arguments[], int input, int output, pid_t& process) {
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) return errno;
+  const pid_t parent = getpid();
+  process = fork();
+  if (process == 0) {
+    // Comes when the thread ends that waits for the answer.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent && dup2(input, 0) == 0 && dup2(output, 1) == 1) {
+      execvp(arguments[0], arguments);
+    }
+    const int reason = errno;
+    (void)!write(failure[1], &reason, sizeof reason);
+    _exit(127);
+  }
+  int reason = process < 0 ? errno : 0;
+  close(failure[1]);
+  if (process > 0 && read(failure[0], &reason, sizeof reason) > 0) waitpid(process, nullptr, 0);
+  close(failure[0]);
+  return reason;
+}
+
 Answer ask(const std::string& question, unsigned seconds) {
   std::FILE* file = std::tmpfile();
   if (file == nullptr) return {false, std::strerror(errno)};
@@ -131,18 +154,13 @@ Answer ask(const std::string& question, unsigned seconds) {
     std::fclose(file);
     return {false, "there is no room for its question"};
   }
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, fileno(file), 0);
-  posix_spawn_file_actions_adddup2(&actions, output[1], 1);
   std::string solver = solver_name();
   std::string language = "-smt2";
   std::string from = "-in";
   std::string limit = "-T:" + std::to_string(seconds);
   char* arguments[] = {solver.data(), language.data(), from.data(), limit.data(), nullptr};
   pid_t process = 0;
-  const int failed = posix_spawnp(&process, solver.c_str(), &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const int failed = start(arguments, fileno(file), output[1], process);
   close(output[1]);
   std::string text;
   bool late = false;
