@@ -271,6 +271,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"extra_operand", kCommand},
     {"unwanted_value", kCommand},
     {"repeated_option", kCommand},
+    {"written_input", kCommand},
     {"many_files", kCommand},
     {"unknown_code", kCommand},
     {"unknown_shell", kCommand},

@@ -4,12 +4,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "tests/support/cpu_fixture.h"
-#include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/device.h"
 #include "vyre/backends/cpu/object.h"
@@ -124,47 +121,6 @@ TEST_F(Cpu, DamagedObjectsAreRefusedOrLoaded) {
   EXPECT_EQ(back->key, program->key);
   EXPECT_EQ(back->object, program->object);
   EXPECT_EQ(back->scratch_bytes, program->scratch_bytes);
-}
-
-TEST(CpuCache, KeepsEntriesAndRefusesDamagedOnes) {
-  const char* before = std::getenv("VYRE_CACHE");
-  const std::string kept = before == nullptr ? "" : before;
-  const std::string folder = ::testing::TempDir() + "vyre_cpu_cache";
-  std::filesystem::remove_all(folder);
-  setenv("VYRE_CACHE", folder.c_str(), 1);
-  EXPECT_FALSE(read_cache("a"));
-  write_cache("a", "contents");
-  EXPECT_EQ(read_cache("a"), "contents");
-  EXPECT_FALSE(read_cache("b"));
-  EXPECT_EQ(cache_stats().files, 1u);
-  for (const auto& entry : std::filesystem::directory_iterator(folder + "/code")) {
-    std::filesystem::resize_file(entry.path(), entry.file_size() - 1);
-  }
-  EXPECT_FALSE(read_cache("a"));
-  // Threads that write the same entry do not get in each other's way.
-  const std::string long_contents(2'000'000, 'x');
-  write_cache("a", long_contents);
-  const auto write = [&] {
-    for (int i = 0; i < 100; ++i) write_cache("a", long_contents);
-  };
-  std::thread one(write);
-  std::thread other(write);
-  for (int i = 0; i < 200; ++i) EXPECT_TRUE(read_cache("a") == long_contents);
-  one.join();
-  other.join();
-  EXPECT_EQ(clear_cache(), 1u);
-  EXPECT_EQ(cache_stats().files, 0u);
-  // Too much of it: what was not used for longest goes.
-  for (int i = 0; i < 300; ++i) {
-    const std::string path = folder + "/code/" + std::to_string(i);
-    std::ofstream{path};
-    std::filesystem::resize_file(path, 1 << 20);
-  }
-  for (const char* key : {"a", "b", "c"}) write_cache(key, long_contents);
-  EXPECT_LT(cache_stats().bytes, std::uint64_t{150} << 20);
-  EXPECT_TRUE(read_cache("c") == long_contents);
-  clear_cache();
-  before == nullptr ? unsetenv("VYRE_CACHE") : setenv("VYRE_CACHE", kept.c_str(), 1);
 }
 
 // Which runs in `./dev test --aarch64`.

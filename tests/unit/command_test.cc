@@ -176,6 +176,49 @@ TEST_F(CommandTest, EncodeAndDecode) {
   EXPECT_NE(access((folder_ + "/bad.vyrew").c_str(), F_OK), 0);
 }
 
+TEST_F(CommandTest, NamesOfOutputsAreAsLongAsTheSystemAllows) {
+  const std::string good = file("good.vyre", kGood);
+  EXPECT_EQ(run({"encode", good, "-o", folder_ + "/" + std::string(255, 'x')}).status, 0);
+  EXPECT_EQ(codes_of({"encode", good, "-o", folder_ + "/" + std::string(256, 'x')}), "3 I002");
+}
+
+TEST_F(CommandTest, AnOutputDoesNotReplaceAnInput) {
+  const std::string good = file("good.vyre", kGood);
+  ASSERT_EQ(symlink("good.vyre", (folder_ + "/link").c_str()), 0);
+  ASSERT_EQ(::link(good.c_str(), (folder_ + "/twin").c_str()), 0);
+  for (const std::string& name : {std::string("good.vyre"), std::string("link"),
+                                  std::string("twin"), std::string("./good.vyre")}) {
+    const std::string output = folder_ + "/" + name;
+    const CommandResult said = run({"encode", good, "-o", output});
+    EXPECT_EQ(said.status, 2);
+    EXPECT_EQ(said.err, output + ": error[U004]: the output would replace the input `" + good +
+                            "`\nfix: name another file for the output\n");
+    EXPECT_EQ(codes_of({"encode", folder_ + "/link", "-o", output}), "2 U004");
+    EXPECT_EQ(
+        codes_of({"run", good, "--grid", "1", "--in", "out=zeros:1", "--out", "out=" + output}),
+        "2 U004");
+    EXPECT_EQ(codes_of({"run", "-", "--grid", "1", "--in", "out=@" + good, "--out=out=" + output},
+                       "program p workgroup(64) {\n  read_write out: bytes\n\n  out[0] = 1\n}\n"),
+              "2 U004");
+    EXPECT_EQ(codes_of({"bench", good, "--grid", "1", "--in", "out=zeros:1", "--svg", output}),
+              "2 U004");
+  }
+  const std::string image = file("p.png", kGood);
+  EXPECT_EQ(codes_of({"run", image, "--grid", "1", "--in", "out=zeros:1", "--image",
+                      "out=" + image + ":1x1"}),
+            "2 U004");
+  std::FILE* in = std::fopen(good.c_str(), "r");
+  std::FILE* nowhere = std::fopen("/dev/null", "w");
+  const std::string twin = folder_ + "/twin";
+  const std::vector<std::string_view> words = {"encode", "-", "-o", twin};
+  EXPECT_EQ(run_command(words, {in, nowhere, nowhere}), 2);
+  std::fclose(in);
+  std::fclose(nowhere);
+  EXPECT_EQ(read_file(good), kGood);
+  EXPECT_EQ(run({"encode", good, "-o", folder_ + "/other"}).status, 0);
+  EXPECT_EQ(run({"encode", good, "-o", "/dev/null"}).status, 0);
+}
+
 TEST(Command, WireErrorsNameProgramAndStatement) {
   // A store of a wrong type, which no parser would let through with its text.
   Module module = *parse(kGood);

@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <png.h>
+#include <poll.h>
 #include <sodium.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -564,45 +566,158 @@ TEST_F(RunTest, AnLlvmThatDoesNotLoadIsPassedOver) {
   EXPECT_NE(other.find(said.substr(said.find("out:"))), std::string::npos) << other;
 }
 
-// Whether a process catches a signal, or has ended.
-bool catches(pid_t process, int signal) {
-  const std::string status = read_file("/proc/" + std::to_string(process) + "/status");
-  const std::size_t at = status.find("SigCgt:");
-  if (at == std::string::npos || status.find("State:\tZ") != std::string::npos) return true;
-  const std::uint64_t caught = std::strtoull(status.c_str() + at + 7, nullptr, 16);
-  return (caught >> (signal - 1) & 1) != 0;
+// Starts a command, with these files as its standard ones; -1 is what the tests have.
+pid_t start(std::vector<std::string> words, std::array<int, 3> standard) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  // Whoever runs the tests may ignore signals, and nothing may run for ever.
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
+  alarm(1800);
+  for (int i = 0; i < 3; ++i) {
+    const int file = standard[static_cast<std::size_t>(i)];
+    if (file >= 0 && dup2(file, i) < 0) _exit(98);
+  }
+  execv(arguments[0], arguments.data());
+  _exit(99);
 }
 
-TEST_F(RunTest, AnInterruptEndsARunAndLeavesNoFile) {
-  const std::string program = file("endless.vyre", kEndless);
-  for (const std::string verb : {"run", "race", "bench"}) {
-    std::vector<std::string> words = {"vyre", verb, program, "--grid", "1", "--in", "out=zeros:1"};
-    words.emplace_back(verb == "bench" ? "--svg" : "--out");
-    words.push_back(verb == "bench" ? path("times.svg") : "out=" + path("out.bin"));
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      std::vector<char*> arguments;
-      for (std::string& word : words) arguments.push_back(word.data());
-      arguments.push_back(nullptr);
-      // Whoever runs the tests may ignore interrupts, and nothing may run for ever.
-      std::signal(SIGINT, SIG_DFL);
-      alarm(1800);
-      const int errors = open(path("errors").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-      if (errors < 0 || dup2(errors, STDERR_FILENO) < 0) _exit(98);
-      execv(command_path().c_str(), arguments.data());
-      _exit(99);
+// What a shell shows for it.
+int ended_with(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Waits until a process has a handler for a signal.
+void wait_until_caught(pid_t child, int number) {
+  for (;;) {
+    std::ifstream file("/proc/" + std::to_string(child) + "/status");
+    std::string line;
+    std::uint64_t caught = 0;
+    while (std::getline(file, line)) {
+      if (line.starts_with("SigCgt:")) caught = std::stoull(line.substr(7), nullptr, 16);
+      ASSERT_FALSE(line.starts_with("State:\tZ")) << "it has ended";
     }
-    // An interrupt that comes before the command catches them ends the process at once.
-    while (!catches(child, SIGINT)) std::this_thread::yield();
-    ASSERT_EQ(kill(child, SIGINT), 0);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status)) << verb;
-    EXPECT_EQ(WEXITSTATUS(status), 130);
+    if ((caught >> (number - 1) & 1) != 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST_F(RunTest, ASignalEndsARunAndLeavesNoFile) {
+  const std::string program = file("endless.vyre", kEndless);
+  for (const auto& [verb, number] :
+       {std::pair<std::string, int>("run", SIGINT), {"race", SIGTERM}, {"bench", SIGHUP}}) {
+    const std::string output = verb == "bench" ? path("times.svg") : "out=" + path("out.bin");
+    const int errors = open(path("errors").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    const pid_t child = start({command_path(), verb, program, "--grid", "1", "--in", "out=zeros:1",
+                               verb == "bench" ? "--svg" : "--out", output},
+                              {-1, -1, errors});
+    close(errors);
+    ASSERT_GT(child, 0);
+    wait_until_caught(child, number);
+    ASSERT_EQ(kill(child, number), 0);
+    EXPECT_EQ(ended_with(child), 128 + number) << verb;
     EXPECT_NE(read_file(path("errors")).find("error[R005]"), std::string::npos);
     EXPECT_EQ(files(), 2u) << "the program, and what was said";
   }
+}
+
+// Code that does not look whether somebody asked it to stop: here the loading of LLVM, which waits
+// for a module that is a pipe.
+TEST_F(RunTest, ASignalEndsARunInForeignCode) {
+  const std::string command = file("vyre", read_file(command_path()));
+  ASSERT_EQ(chmod(command.c_str(), 0700), 0);
+  const std::string module = path("libvyre-llvm.so");
+  ASSERT_EQ(mkfifo(module.c_str(), 0600), 0);
+  const std::string program = file("endless.vyre", kEndless);
+  const std::string no_cache = "VYRE_CACHE=" + path("cache");
+  for (const bool is_json : {false, true}) {
+    const int errors = open(path("errors").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    const int said = open(path("said").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    std::vector<std::string> words = {"/usr/bin/env", no_cache,    command, "run",
+                                      program,        "--grid",    "1",     "--in",
+                                      "out=zeros:1",  "--backend", "cpu"};
+    if (is_json) words.emplace_back("--json");
+    const pid_t child = start(words, {-1, said, errors});
+    close(errors);
+    close(said);
+    ASSERT_GT(child, 0);
+    const int other_end = open(module.c_str(), O_WRONLY);  // waits until it reads
+    wait_until_caught(child, SIGTERM);
+    ASSERT_EQ(kill(child, SIGTERM), 0);
+    EXPECT_EQ(ended_with(child), 143);
+    close(other_end);
+    EXPECT_EQ(read_file(path("errors")).find("error[R005]"), is_json ? std::string::npos : 0u);
+    EXPECT_EQ(read_file(path("said")).find("\"R005\"") != std::string::npos, is_json);
+  }
+}
+
+// Neither does it wait for somebody to read what it prints.
+TEST_F(RunTest, ASignalEndsACommandWhoseOutputNobodyReads) {
+  const std::string program = file("keeps.vyre", keeps("u32[]"));
+  int output[2];
+  ASSERT_EQ(pipe2(output, O_CLOEXEC), 0);
+  const pid_t child = start({command_path(), "run", program, "--grid", "1", "--in",
+                             "out=zeros:1000000", "--out", "out=-"},
+                            {-1, output[1], output[1]});
+  ASSERT_GT(child, 0);
+  close(output[1]);
+  pollfd ready{output[0], POLLIN, 0};
+  ASSERT_EQ(poll(&ready, 1, -1), 1);
+  ASSERT_EQ(kill(child, SIGHUP), 0);
+  EXPECT_EQ(ended_with(child), 129);
+  close(output[0]);
+}
+
+TEST_F(RunTest, ASignalEndsACommandThatWaitsForItsInput) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"check", "-"},
+           {"fmt", "-"},
+           {"encode", "-", "-o", path("out")},
+           {"opt", "-"},
+           {"lower", "-", "--to", "ptx"},
+           {"run", "-", "--grid", "1"},
+           {"race", "-", "--grid", "1", "--out", "out=" + path("out")},
+           {"bench", "-", "--grid", "1"}}) {
+    int input[2];
+    ASSERT_EQ(pipe2(input, O_CLOEXEC), 0);
+    std::vector<std::string> all{command_path()};
+    all.insert(all.end(), words.begin(), words.end());
+    const pid_t child = start(all, {input[0], -1, -1});
+    ASSERT_GT(child, 0);
+    ASSERT_EQ(write(input[1], "//", 2), 2);
+    for (int left = 2; left > 0;) ASSERT_EQ(ioctl(input[0], FIONREAD, &left), 0);
+    ASSERT_EQ(kill(child, SIGTERM), 0);
+    EXPECT_EQ(ended_with(child), 143) << words[0];
+    close(input[0]);
+    close(input[1]);
+    EXPECT_EQ(files(), 0u);
+  }
+}
+
+// A pipe of the test's that only the command and its solver have open tells when both have ended.
+TEST_F(RunTest, ASignalEndsTheSolverToo) {
+  const std::string solver =
+      file("solver", "#!/bin/sh\necho $$ > '" + path("id") + ".new'\nmv '" + path("id") +
+                         ".new' '" + path("id") + "'\nexec sleep 1000\n");
+  ASSERT_EQ(chmod(solver.c_str(), 0700), 0);
+  int alive[2];
+  ASSERT_EQ(pipe(alive), 0);
+  const pid_t child = start({"/usr/bin/env", "VYRE_SOLVER=" + solver, "VYRE_CACHE=" + path("cache"),
+                             command_path(), "ops", "--prove", "primitive.math.min"},
+                            {-1, -1, -1});
+  ASSERT_GT(child, 0);
+  close(alive[1]);
+  while (!fs::exists(path("id"))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_EQ(kill(child, SIGTERM), 0);
+  EXPECT_EQ(ended_with(child), 143);
+  pollfd ended{alive[0], POLLIN, 0};
+  EXPECT_EQ(poll(&ended, 1, 60'000), 1) << "the solver is left behind";
+  if (ended.revents == 0) kill(static_cast<pid_t>(std::stol(read_file(path("id")))), SIGKILL);
+  close(alive[0]);
 }
 
 // In processes of their own, because an interrupt is remembered.
@@ -616,6 +731,22 @@ TEST_F(InterruptDeathTest, AnInterruptedFileIsNotWritten) {
     _exit(exit_status(write_file(path("new"), "text").diagnostics()));
   };
   EXPECT_EXIT(write_after_interrupt(), testing::ExitedWithCode(130), "");
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(InterruptDeathTest, TheTimeThatASignalLeavesIsShort) {
+  const std::string half = file("half", "te");
+  const auto wait_after_signal = [&] {
+    std::signal(SIGTERM, SIG_DFL);
+    alarm(300);
+    {
+      const Interruptible interruptible;
+      name_temporary(half.c_str());
+      std::raise(SIGTERM);
+    }
+    for (;;) pause();
+  };
+  EXPECT_EXIT(wait_after_signal(), testing::ExitedWithCode(143), "");
   EXPECT_EQ(files(), 0u);
 }
 

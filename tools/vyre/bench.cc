@@ -48,7 +48,7 @@ struct BenchPlan {
   std::string_view svg;  // empty: none
 };
 
-Result<BenchPlan> read_bench_plan(const Invocation& invocation) {
+Result<BenchPlan> read_bench_plan(const Invocation& invocation, const Console& console) {
   BenchPlan plan;
   std::vector<Diagnostic> wrong;
   const auto keep = [&](const auto& result, auto use) {
@@ -70,7 +70,7 @@ Result<BenchPlan> read_bench_plan(const Invocation& invocation) {
   if (invocation.has("--svg")) {
     plan.svg = invocation.value("--svg");
     if (plan.svg != "-") {
-      keep(check_writable(plan.svg), [](bool) {});
+      keep(check_writable(plan.svg, inputs_of(invocation), console), [](bool) {});
     } else if (invocation.json()) {
       wrong.push_back(diagnose<message::stdout_twice>("a picture", "JSON"));
     }
@@ -319,10 +319,10 @@ int run_bench(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   Result<Request> request = read_request(invocation, console);
   if (!request.ok()) return report(request.diagnostics(), json, console);
-  const Result<BenchPlan> plan = read_bench_plan(invocation);
+  const Result<BenchPlan> plan = read_bench_plan(invocation, console);
   if (!plan.ok()) return report(plan.diagnostics(), json, console);
 
-  const Interruptible interruptible;
+  const Interruptible interruptible(json, console);
   std::vector<LeftOut> left_out;
   Result<std::vector<Contestant>> contestants = prepare_all(*plan, *request, console, left_out);
   if (!contestants.ok()) return report(contestants.diagnostics(), json, console);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tools/vyre/interrupt.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -23,7 +24,8 @@ std::string overall_help() {
          "vyre COMMAND --help shows the options of a command with examples. A FILE may be - for\n"
          "standard input; every command takes --json for machine-readable results.\n"
          "\n"
-         "exit status: 0 fine, 1 the input is wrong, 2 usage, 3 the device or environment is\n"
+         "exit status: 0 fine, 1 the input is wrong, 2 usage, 3 the device or environment is;\n"
+         "128 + N after signal N, which is 130 after Ctrl-C\n"
          "\n"
          "  vyre demo\n"
          "  vyre check kernel.vyre\n"
@@ -165,21 +167,22 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
 }
 
 int exit_status(std::span<const Diagnostic> diagnostics) {
-  const auto status_of = [](Code code) {
+  const auto status_of = [](Code code) -> int {
     const char family = name(code)[0];
     if (family == 'U') return kUsage;
     if (family == 'B' || code == Code::I002) return kEnvironment;
-    return code == Code::R005 ? kInterrupted : kWrongInput;
+    return code == Code::R005 ? interrupted_status() : kWrongInput;
   };
   int status = kFine;
   for (const Diagnostic& diagnostic : diagnostics) {
-    status = std::max<int>(status, status_of(diagnostic.code));
+    status = std::max(status, status_of(diagnostic.code));
   }
   return status;
 }
 
 int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console) {
   const int status = exit_status(diagnostics);
+  if (status == interrupted_status()) forget_farewell();
   if (json) {
     console.print(to_json(diagnostics));
     return status;

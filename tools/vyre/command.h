@@ -14,7 +14,8 @@
 
 namespace vyre {
 
-enum Exit : int { kFine = 0, kWrongInput = 1, kUsage = 2, kEnvironment = 3, kInterrupted = 130 };
+// After a signal it is 128 and its number; see interrupt.h.
+enum Exit : int { kFine = 0, kWrongInput = 1, kUsage = 2, kEnvironment = 3 };
 
 // Where a command reads and writes; tests pass files in memory.
 struct Console {
@@ -91,8 +92,13 @@ Result<Source> read_input(std::string_view path, const Console& console);
 Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t limit,
                                           const Console& console);
 
-// Whether that can be done, as far as one can tell before; I002 where not.
-Result<bool> check_writable(std::string_view path);
+// The files that a command reads: its operands, and `@PATH` of --in.
+std::vector<std::string_view> inputs_of(const Invocation& invocation);
+
+// Whether that can be done, as far as one can tell before; I002 where not. U004 where it is one of
+// the inputs, under whatever name.
+Result<bool> check_writable(std::string_view path, std::span<const std::string_view> inputs,
+                            const Console& console);
 
 // Replaces a file as a whole or not at all, also when it is interrupted.
 Result<bool> write_file(std::string_view path, std::string_view bytes);

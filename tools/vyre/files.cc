@@ -9,6 +9,8 @@
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/interrupt.h"
+#include "tools/vyre/request.h"
+#include "vyre/base/text.h"
 
 namespace vyre {
 namespace {
@@ -73,17 +75,40 @@ Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t l
   return bytes;
 }
 
-Result<bool> check_writable(std::string_view path) {
+std::vector<std::string_view> inputs_of(const Invocation& invocation) {
+  std::vector<std::string_view> paths = invocation.operands;
+  for (std::string_view text : invocation.values("--in")) {
+    const std::string_view data = split_assignment(text).value.value_or("");
+    if (data.starts_with('@')) paths.push_back(data.substr(1));
+  }
+  return paths;
+}
+
+Result<bool> check_writable(std::string_view path, std::span<const std::string_view> inputs,
+                            const Console& console) {
   const std::string file(path);
   if (file.empty()) {
     errno = ENOENT;
     return failed_to_write(path);
   }
   struct stat status{};
-  if (stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  const bool exists = stat(file.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
     if (S_ISDIR(status.st_mode)) errno = EISDIR;
     if (S_ISDIR(status.st_mode) || access(file.c_str(), W_OK) != 0) return failed_to_write(path);
     return true;
+  }
+  for (std::string_view each : inputs) {
+    struct stat input{};
+    const int found =
+        each == "-" ? fstat(fileno(console.in), &input) : stat(std::string(each).c_str(), &input);
+    if (found != 0 || !exists || input.st_dev != status.st_dev || input.st_ino != status.st_ino) {
+      continue;
+    }
+    Diagnostic diagnostic =
+        diagnose<message::written_input>(each == "-" ? "<stdin>" : shorten(each));
+    diagnostic.file = path;
+    return diagnostic;
   }
   // A new file takes the place of an old one, which takes the right to change the folder.
   const std::size_t slash = file.rfind('/');
@@ -111,7 +136,8 @@ Result<bool> write_file(std::string_view path, std::string_view bytes) {
     return true;
   }
   const Interruptible interruptible;
-  std::string temporary = target + ".XXXXXX";
+  // Not with the name of the file in it, which may be as long as names can be.
+  std::string temporary = target.substr(0, target.rfind('/') + 1) + ".vyre-XXXXXX";
   const int descriptor = mkstemp(temporary.data());
   if (descriptor < 0) return failed_to_write(path);
   name_temporary(temporary.c_str());

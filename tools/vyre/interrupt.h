@@ -1,21 +1,28 @@
-// Ctrl-C, or another polite request to end, while a program runs or a file is written. The first
-// asks to stop, and what is going on ends in its own time; a second one ends the process at once.
-// No half-written file stays behind in either case.
+// Ctrl-C, SIGTERM and SIGHUP while a program runs or a file is written. The first asks to stop, and
+// what is going on may end in its own way. After a tenth of a second, or at a second signal, the
+// process is ended wherever it is: compilers and drivers do not look whether somebody asked. No
+// half-written file is left in either case.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <csignal>
 
+#include "tools/vyre/command.h"
+
 namespace vyre {
 
-// Set by the first Ctrl-C.
+// Set by the first signal.
 const std::atomic<bool>& interrupted();
+// What to exit with after it: 128 and its number. Ctrl-C's while there was none.
+int interrupted_status();
 
-// Ctrl-C asks to stop as long as one of these lives; before and after that it ends the process.
+// A signal asks to stop as long as one of these lives; before and after that it ends the process.
 class Interruptible {
  public:
   Interruptible();
+  // Where the process is ended, it says so as report() does.
+  Interruptible(bool json, const Console& console);
   ~Interruptible();
   Interruptible(const Interruptible&) = delete;
   Interruptible& operator=(const Interruptible&) = delete;
@@ -23,9 +30,14 @@ class Interruptible {
  private:
   static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
   std::array<struct sigaction, kSignals.size()> before_{};
+  bool has_farewell_ = false;
 };
 
-// The file that a second Ctrl-C removes; null when there is none. It outlives its being named.
+// It has been said that the run was stopped; to end the process then says nothing more.
+void forget_farewell();
+
+// The file that is removed where the process is ended; null when there is none. It outlives its
+// being named.
 void name_temporary(const char* path);
 
 }  // namespace vyre

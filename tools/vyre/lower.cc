@@ -151,13 +151,17 @@ int run_cache(const Invocation& invocation, const Console& console) {
   }
   const std::uint64_t cleared = invocation.has("--clear") ? clear_cache() : 0;
   const CacheStats stats = cache_stats();
+  const bool used = stats.refusal.empty();
   if (json) {
     console.print(
         "{\"folder\":" + json_quote(stats.folder) + ",\"files\":" + std::to_string(stats.files) +
         ",\"bytes\":" + std::to_string(stats.bytes) + ",\"compiled\":" + std::to_string(compiled) +
-        ",\"cleared\":" + std::to_string(cleared) + "}\n");
+        ",\"cleared\":" + std::to_string(cleared) +
+        (used ? "" : ",\"unused\":" + json_quote(stats.refusal)) + "}\n");
   } else if (stats.folder.empty()) {
     console.print("There is no cache: none of " + std::string(kFolders) + " is set.\n");
+  } else if (!used) {
+    console.print("The cache in " + path_text(stats.folder) + " is not used: " + stats.refusal + "\n");
   } else if (fills) {
     console.print("Compiled " + plural(compiled, "program") + " for " +
                   (kind.empty() ? "this machine" : kind) + " into " + stats.folder + "\n");
@@ -168,7 +172,8 @@ int run_cache(const Invocation& invocation, const Console& console) {
     console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
                   path_text(stats.folder) + "\n");
   }
-  return kFine;
+  // Who wants it cleared does not want to hear that it is fine.
+  return used || !invocation.has("--clear") ? kFine : kEnvironment;
 }
 
 }  // namespace vyre

@@ -98,7 +98,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   std::set<std::filesystem::path> paths;
   const auto claim = [&](std::string_view path) {
     if (path.empty() || path == "-") return;
-    const Result<bool> writable = check_writable(path);
+    const Result<bool> writable = check_writable(path, inputs_of(invocation), console);
     wrong.insert(wrong.end(), writable.diagnostics().begin(), writable.diagnostics().end());
     if (paths.insert(std::filesystem::path(path).lexically_normal()).second) return;
     wrong.push_back(diagnose<message::written_twice>(shorten(path)));

@@ -95,6 +95,10 @@ int run_encode(const Invocation& invocation, const Console& console) {
   if (to_stdout && (console.out_is_terminal || json)) {
     return report({{diagnose<message::wire_to_terminal>()}}, json, console);
   }
+  if (!to_stdout) {
+    const Result<bool> writable = check_writable(output, inputs_of(invocation), console);
+    if (!writable.ok()) return report(writable.diagnostics(), json, console);
+  }
   const Result<Loaded> loaded = load_file(invocation.operands[0], console);
   if (!loaded.ok()) return report(loaded.diagnostics(), json, console);
   const Result<std::string> bytes = encode(loaded->module);

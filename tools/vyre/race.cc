@@ -27,7 +27,7 @@ int run_race(const Invocation& invocation, const Console& console) {
   const Result<Script> script = script_of(*request);
   if (!script.ok()) return report(script.diagnostics(), json, console);
 
-  const Interruptible interruptible;
+  const Interruptible interruptible(json, console);
   const Result<RaceReport> found = [&] {
     Progress progress(console);
     request->options.progress = progress.sink();

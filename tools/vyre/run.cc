@@ -163,7 +163,7 @@ int run_run(const Invocation& invocation, const Console& console) {
   };
   if (!plan->fallback.empty()) note("running on `interp`: " + plan->fallback);
 
-  const Interruptible interruptible;
+  const Interruptible interruptible(json, console);
   std::vector<Ran> results;
   for (const Choice& choice : plan->choices) {
     Result<Ran> ran = [&] {

@@ -279,7 +279,8 @@ constexpr Verb kVerbs[] = {
      "show, fill or empty the cache of compiled programs",
      "Compiled programs are kept in $VYRE_CACHE, $XDG_CACHE_HOME/vyre or ~/.cache/vyre, so that they\n"
      "are compiled once. Without an option tells where, how many and how large they are; at most\n"
-     "256 MiB, those that were not used for long go first. It can be deleted at any time.\n"
+     "256 MiB, those that were not used for long go first. It can be deleted at any time. A folder\n"
+     "that somebody else owns or can write to is not used; this tells why.\n"
      "\n"
      "With files it compiles their programs ahead, for this machine or for the one that --cpu names.\n"
      "A machine of that kind with a copy of the folder, and the same version of vyre, runs them\n"

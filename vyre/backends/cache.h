@@ -1,5 +1,5 @@
-// Compiled code on disk, in the user's cache folder: one file per key, checked when it is read,
-// written beside and renamed, so that several processes can share the folder.
+// Compiled code on disk, in the user's cache folder: one file per key. Only what this user wrote is
+// read back (base/private_folder.h), and only that is deleted.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace vyre {
 
-// Nothing where there is no such entry, or a damaged one.
+// Nothing where there is no such entry, or one that is not to be believed.
 std::optional<std::string> read_cache(std::string_view key);
 // Does nothing where it cannot. Entries that were not used for long go when there is too much.
 void write_cache(std::string_view key, std::string_view contents);
 
 struct CacheStats {
-  std::string folder;  // empty: there is none
+  std::string folder;   // empty: there is none
+  std::string refusal;  // why it is not used, and what to do; empty when it is
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
 };

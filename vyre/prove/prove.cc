@@ -2,8 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "vyre/base/private_folder.h"
 #include "vyre/base/text.h"
 #include "vyre/compile.h"
 #include "vyre/interp/machine.h"
@@ -127,6 +124,29 @@ std::string solver_name() {
 // For a solver that hangs. One that works is ended by its steps.
 constexpr std::chrono::minutes kHangs(30);
 
+// Starts the solver, which ends when we do, however that comes about. 0, or why it does not start.
+int start(char* const arguments[], int input, int output, pid_t& process) {
+  int failure[2];
+  if (pipe2(failure, O_CLOEXEC) != 0) return errno;
+  const pid_t parent = getpid();
+  process = fork();
+  if (process == 0) {
+    // Comes when the thread ends that waits for the answer.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent && dup2(input, 0) == 0 && dup2(output, 1) == 1) {
+      execvp(arguments[0], arguments);
+    }
+    const int reason = errno;
+    (void)!write(failure[1], &reason, sizeof reason);
+    _exit(127);
+  }
+  int reason = process < 0 ? errno : 0;
+  close(failure[1]);
+  if (process > 0 && read(failure[0], &reason, sizeof reason) > 0) waitpid(process, nullptr, 0);
+  close(failure[0]);
+  return reason;
+}
+
 Answer ask(const std::string& question, std::uint64_t steps) {
   std::FILE* file = std::tmpfile();
   if (file == nullptr) return {false, std::strerror(errno)};
@@ -137,18 +157,13 @@ Answer ask(const std::string& question, std::uint64_t steps) {
     std::fclose(file);
     return {false, "there is no room for its question"};
   }
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, fileno(file), 0);
-  posix_spawn_file_actions_adddup2(&actions, output[1], 1);
   std::string solver = solver_name();
   std::string language = "-smt2";
   std::string from = "-in";
   std::string limit = "rlimit=" + std::to_string(steps);
   char* arguments[] = {solver.data(), language.data(), from.data(), limit.data(), nullptr};
   pid_t process = 0;
-  const int failed = posix_spawnp(&process, solver.c_str(), &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const int failed = start(arguments, fileno(file), output[1], process);
   close(output[1]);
   std::string text;
   bool late = false;
@@ -222,40 +237,18 @@ std::optional<std::vector<TypedBits>> values_in(std::string_view answer,
 
 // --- The cache ----------------------------------------------------------------------------------
 
-std::string cache_folder() {
-  for (const auto& [variable, below] :
-       {std::pair("VYRE_CACHE", ""), {"XDG_CACHE_HOME", "/vyre"}, {"HOME", "/.cache/vyre"}}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value == '/') return std::string(value) + below;
-  }
-  return {};
-}
+using Missing = PrivateFolder::Missing;
 
-std::string cache_path(std::string question) {
-  const std::string folder = cache_folder();
-  question += "; by " + solver_name();
-  if (folder.empty()) return {};
-  const XXH128_hash_t digest = XXH3_128bits(question.data(), question.size());
-  char name[33];
-  std::snprintf(name, sizeof name, "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
-                static_cast<unsigned long long>(digest.low64));
-  return folder + "/proofs/" + name;
-}
+std::string cache_key(const std::string& question) { return question + "; by " + solver_name(); }
 
+// An entry without contents says all.
 bool is_remembered(const std::string& question) {
-  const std::string path = cache_path(question);
-  return !path.empty() && access(path.c_str(), R_OK) == 0;
+  const PrivateFolder proofs(cache_folder("proofs"), Missing::Stays);
+  return proofs.read(cache_key(question), 0).has_value();
 }
 
-// A file of no bytes says all; one that cannot be made costs time, nothing else.
 void remember(const std::string& question) {
-  const std::string path = cache_path(question);
-  if (path.empty()) return;
-  for (std::size_t at = path.find('/', 1); at != path.npos; at = path.find('/', at + 1)) {
-    mkdir(path.substr(0, at).c_str(), 0777);
-  }
-  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0666);
-  if (file >= 0) close(file);
+  PrivateFolder(cache_folder("proofs"), Missing::IsMade).write(cache_key(question), {});
 }
 
 // --- Small counterexamples ----------------------------------------------------------------------
