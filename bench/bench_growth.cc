@@ -53,6 +53,8 @@ using namespace vyre;
 
 constexpr double kLongest = 4;
 constexpr unsigned kKilled = 60;
+constexpr int kRounds = 15;
+constexpr double kEnough = 0.7;  // seconds, after which no other round begins
 constexpr double kMostExponent = 1.2;
 constexpr double kMostSeconds = 2;
 constexpr std::size_t kShown = 20'000;  // bytes for which the time is printed
@@ -87,6 +89,7 @@ Point run_stage(const std::string& text, std::size_t stage) {
   point.seconds = -1;
   Registry registry;
   if (!loaded || !registry.add(loaded->module)) return point;
+  const std::vector<SourceLines> source = source_lines(*loaded);
   double seconds = 0;
   for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
     const Program* program = std::get_if<Program>(&loaded->module.items[i]);
@@ -102,7 +105,7 @@ Point run_stage(const std::string& text, std::size_t stage) {
       if (!optimised) return point;
       middle = cpu_seconds();
       const Variant variant = general_variant(*optimised, finish_ptx);
-      const PtxLines lines = ptx_lines(variant.program, *program, source_lines(*loaded, i).lines);
+      const PtxLines lines = ptx_lines(variant.program, *program, source[i].lines);
       if (!emit_ptx(variant.program, variant.bounds, {}, lines)) return point;
     } else {
       std::string reason;
@@ -122,18 +125,6 @@ Point run_stage(const std::string& text, std::size_t stage) {
   }
   point.seconds = seconds;
   return point;
-}
-
-// The least of a few runs.
-Point measure(const std::string& text, std::size_t stage) {
-  const double begin = cpu_seconds();
-  Point best = run_stage(text, stage);
-  for (int run = 1; run < 15 && cpu_seconds() - begin + best.whole < 0.3; ++run) {
-    const Point point = run_stage(text, stage);
-    best.seconds = std::min(best.seconds, point.seconds);
-    best.whole = std::min(best.whole, point.whole);
-  }
-  return best;
 }
 
 // The shortest text of a family with so many bytes.
@@ -180,17 +171,31 @@ Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quic
     const auto tell = [&](const Point& point) {
       return write(ends[1], &point, sizeof point) == ssize_t{sizeof point};
     };
-    if (!tell(measure(family.text(1), stage))) _exit(1);
-    for (std::size_t bytes : lengths(stage, is_quick)) {
-      const Point point = measure(text_of(family, bytes), stage);
-      if (!tell(point) || point.seconds < 0 || point.seconds > kLongest) break;
+    std::vector<std::string> texts{family.text(1)};
+    for (std::size_t bytes : lengths(stage, is_quick)) texts.push_back(text_of(family, bytes));
+    // One length after the other, again and again: the machine may be slower for a while.
+    const double begin = cpu_seconds();
+    for (int round = 0; round < kRounds && (round == 0 || cpu_seconds() - begin < kEnough);
+         ++round) {
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        const Point point = run_stage(texts[i], stage);
+        if (!tell(point)) _exit(1);
+        if (point.seconds < 0 || point.seconds > kLongest) texts.resize(i + 1);
+      }
     }
     _exit(0);
   }
   close(ends[1]);
   Point point;
   while (read(ends[0], &point, sizeof point) == ssize_t{sizeof point}) {
-    if (point.seconds >= 0) growth.points.push_back(point);
+    if (point.seconds < 0) continue;
+    const auto known = std::ranges::find(growth.points, point.bytes, &Point::bytes);
+    if (known == growth.points.end()) {
+      growth.points.push_back(point);
+    } else {
+      known->seconds = std::min(known->seconds, point.seconds);
+      known->whole = std::min(known->whole, point.whole);
+    }
   }
   close(ends[0]);
   int status = 0;
@@ -199,9 +204,11 @@ Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quic
   return growth;
 }
 
-// Nothing where there are not two lengths.
+// Nothing where there are not two lengths; 0 where the longest text takes no more than the
+// shortest.
 std::optional<double> exponent(const std::vector<Point>& points) {
   if (points.size() < 3) return {};
+  if (points.back().seconds - points[0].seconds < 1e-4) return 0;
   const std::size_t count = std::min<std::size_t>(3, points.size() - 1);
   double x = 0;
   double y = 0;
