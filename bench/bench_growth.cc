@@ -208,7 +208,7 @@ Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quic
 // shortest.
 std::optional<double> exponent(const std::vector<Point>& points) {
   if (points.size() < 3) return {};
-  if (points.back().seconds - points[0].seconds < 1e-4) return 0;
+  if (points.back().seconds - points[0].seconds < 5e-4) return 0;
   const std::size_t count = std::min<std::size_t>(3, points.size() - 1);
   double x = 0;
   double y = 0;

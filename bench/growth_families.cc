@@ -188,6 +188,24 @@ void add_flow(std::vector<GrowthFamily>& all) {
     return chain(n, [](int k) { return line("(x ^ y) == ", k, " { x = y + ", k, " }"); }) +
            "  else { x = 7 }\n";
   });
+  add("else_if.breaks", [=](int n) {
+    return "  for k in 0..y {\n  x = x * 3 + k\n" +
+           chain(n, [](int k) { return line("x == ", k, " { y = ", k, "\n  break }"); }) + "  }\n";
+  });
+  add("else_if.returns", [=](int n) {
+    return chain(n, [](int k) { return line("x == ", k, " { out[i] = ", k, "\n  return }"); });
+  });
+  add("else_if.loops", [=](int n) {
+    return chain(n, [](int k) { return line("x == ", k, " { for k in 0..y { x = x + k } }"); });
+  });
+  add("if.same", [=](int n) {
+    return repeat(n, [](int k) { return line("  if a[i] > y { x = x * y + ", k, " }\n"); });
+  });
+  add("if.many_locals", [=](int n) {
+    return repeat(n, [](int k) { return line("  let v", k, " = a[i + ", k, "]\n"); }) +
+           repeat(n, [](int k) { return line("  if x > v", k, " { v", k, " = y * 3 }\n"); }) +
+           repeat(n, [](int k) { return line("  x = x ^ v", k, "\n"); });
+  });
   add("if.sequence", [=](int n) {
     return repeat(n, [](int k) { return line("  if x > ", k, " { x = x * y + ", k, " }\n"); });
   });
@@ -240,6 +258,18 @@ void add_flow(std::vector<GrowthFamily>& all) {
   add("loop.long_body", [=](int n) {
     return "  for k in 0..y {\n" +
            repeat(n, [](int k) { return line("  x = x * 5 + a[k + ", k, "]\n"); }) + "  }\n";
+  });
+  add("loop.invariants", [=](int n) {
+    return "  for k in 0..y {\n" +
+           repeat(n, [](int k) { return line("  x = x ^ (i * ", k + 3, " + a[i + ", k, "])\n"); }) +
+           "  }\n";
+  });
+  add("loop.deep_body", [=](int n) {
+    std::string out;
+    for (int level = 0; level < 50; ++level) out += line("  for k", level, " in 0..y {\n");
+    out += repeat(n, [](int k) { return line("  x = x * 5 + ", k, "\n  out[i] = x\n"); });
+    for (int level = 0; level < 50; ++level) out += "  }\n";
+    return out;
   });
   add("loop.many_locals", [=](int n) {
     return repeat(n, [](int k) { return line("  let v", k, " = a[i + ", k, "]\n"); }) +
@@ -529,6 +559,24 @@ void add_values(std::vector<GrowthFamily>& all) {
             [](int n) {
               return repeat(n, [](int k) { return line("  x = t.find(x, y & ", k, ")\n"); });
             });
+  all.push_back({"call.many_returns", [](int n) {
+                   return program("u32", "  x = t.find(x, y)\n") +
+                          "op t.find(a: u32, b: u32) -> u32 {\n" +
+                          repeat(n,
+                                 [](int k) {
+                                   return line("  if a == ", k, " { return b + ", 3 * k, " }\n");
+                                 }) +
+                          "  return a\n}\n";
+                 }});
+  all.push_back({"call.else_if", [](int n) {
+                   return program("u32", "  x = t.find(x, y)\n") +
+                          "op t.find(a: u32, b: u32) -> u32 {\n  " +
+                          repeat(n,
+                                 [](int k) {
+                                   return line("if a == ", k, " { return b + ", 3 * k, " } else ");
+                                 }) +
+                          "{ return a }\n}\n";
+                 }});
   std::string levels = "op t.l0(a: u32) -> u32 {\n  let m = a * 3\n  return m ^ 1\n}\n";
   for (int k = 1; k < 31; ++k) {
     levels += line("op t.l", k, "(a: u32) -> u32 {\n  let m = a + ", k, "\n  return t.l", k - 1,
