@@ -20,18 +20,19 @@
 // processes make it longer, nothing makes it shorter. The time for a single repetition is
 // subtracted, as it is the same for all lengths. The exponent is the slope of log(time) over
 // log(bytes) that fits the last three lengths best: 1 is linear, 2 quadratic. Behind it is the time
-// for 20 KB. `!` marks exponents above 1.2, and `whole` above 2 s. What failed or has not been
-// reached is a dash.
+// for 20 KB. `!` marks exponents above 1.2, and `whole` above 2 s. A dash is what there is
+// nothing to say about: a stage that was not asked for, or that has an error in its programs.
 //
 // Each family and stage runs in a process of its own, which ends once a text has taken longer than
-// kLongest; one that does not come back is killed after kKilled seconds, and the time is shown as
-// `>` that.
+// kLongest; one that does not come back is killed after kKilled seconds, which is shown as `>`
+// that. `failed` is a text that the stage does not take though it takes shorter ones.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -153,7 +154,7 @@ std::vector<std::size_t> lengths(std::size_t stage, bool is_quick) {
 // What is known of a family and stage: the time for one repetition first.
 struct Growth {
   std::vector<Point> points;
-  bool was_killed = false;
+  std::string trouble;  // why there are no more
 };
 
 Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quick) {
@@ -188,7 +189,10 @@ Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quic
   close(ends[1]);
   Point point;
   while (read(ends[0], &point, sizeof point) == ssize_t{sizeof point}) {
-    if (point.seconds < 0) continue;
+    if (point.seconds < 0) {
+      growth.trouble = "failed";
+      continue;
+    }
     const auto known = std::ranges::find(growth.points, point.bytes, &Point::bytes);
     if (known == growth.points.end()) {
       growth.points.push_back(point);
@@ -200,12 +204,16 @@ Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quic
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  growth.was_killed = WIFSIGNALED(status);
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    growth.trouble = signal == SIGALRM ? ">" + std::to_string(kKilled) + " s"
+                                       : "signal " + std::to_string(signal);
+  }
   return growth;
 }
 
-// Nothing where there are not two lengths; 0 where the longest text takes no more than the
-// shortest.
+// Nothing where there are not two lengths; 0 where the longest text takes too little to
+// tell.
 std::optional<double> exponent(const std::vector<Point>& points) {
   if (points.size() < 3) return {};
   if (points.back().seconds - points[0].seconds < 5e-4) return 0;
@@ -275,6 +283,7 @@ int main(int argc, char** argv) {
   std::size_t count = 0;
   std::size_t beyond[kStageCount]{};
   std::size_t slow = 0;
+  std::size_t failures = 0;
   double slowest = 0;
   std::string slowest_name;
   for (const GrowthFamily& family : families) {
@@ -300,15 +309,16 @@ int main(int argc, char** argv) {
         cell = text;
         if (shown != nullptr) {
           cell += " " + seconds_text(shown->seconds);
-        } else if (growth.was_killed) {
-          cell += " >" + std::to_string(kKilled) + " s";
+        } else if (!growth.points.empty() && !growth.trouble.empty()) {
+          cell += " " + growth.trouble;
+          ++failures;
         }
         if (is_machine_code(stage)) {
           if (shown != nullptr) {
             whole = std::max(whole, shown->whole);
-          } else if (growth.was_killed || growth.points.size() > 1) {
+          } else if (growth.points.size() > 1 || growth.trouble.starts_with('>')) {
             is_whole_known = false;
-            whole = std::max(whole, growth.was_killed ? static_cast<double>(kKilled) : kLongest);
+            whole = std::max(whole, kLongest);
           }
         }
       }
@@ -333,7 +343,11 @@ int main(int argc, char** argv) {
   for (std::size_t stage = 0; stage < kStageCount; ++stage) {
     std::printf(" %s %zu%s", kStages[stage], beyond[stage], stage + 1 < kStageCount ? "," : "");
   }
-  std::printf("; 20 KB to machine code in more than %.0f s: %zu (the slowest: %s, %s)\n",
-              kMostSeconds, slow, slowest_name.c_str(), seconds_text(slowest).c_str());
+  std::printf("; failed or killed: %zu; 20 KB to machine code in more than %.0f s: %zu", failures,
+              kMostSeconds, slow);
+  if (slowest > 0) {
+    std::printf(" (the slowest: %s, %s)", slowest_name.c_str(), seconds_text(slowest).c_str());
+  }
+  std::printf("\n");
   return 0;
 }
