@@ -48,19 +48,38 @@ std::vector<Op> ops_called_by(const Body& body, const Registry& registry) {
 
 }  // namespace
 
-SourceLines source_lines(const Loaded& loaded, std::size_t item) {
-  if (loaded.positions.empty()) return {};
-  const std::string& text = loaded.source.text;
-  SourceLines source{loaded.source.file, {}};
+namespace {
+
+std::vector<std::uint32_t> line_starts(const std::string& text) {
   std::vector<std::uint32_t> starts{0};
   for (std::uint32_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\n') starts.push_back(i + 1);
   }
+  return starts;
+}
+
+SourceLines lines_of(const Loaded& loaded, std::size_t item,
+                     const std::vector<std::uint32_t>& starts) {
+  SourceLines source{loaded.source.file, {}};
   for (const ItemPositions::Statement& statement : loaded.positions[item].statements) {
     const auto line = std::ranges::upper_bound(starts, statement.begin) - starts.begin();
     source.lines.push_back(static_cast<std::uint32_t>(line));
   }
   return source;
+}
+
+}  // namespace
+
+SourceLines source_lines(const Loaded& loaded, std::size_t item) {
+  if (loaded.positions.empty()) return {};
+  return lines_of(loaded, item, line_starts(loaded.source.text));
+}
+
+std::vector<SourceLines> source_lines(const Loaded& loaded) {
+  const std::vector<std::uint32_t> starts = line_starts(loaded.source.text);
+  std::vector<SourceLines> all(loaded.module.items.size());
+  for (std::size_t i = 0; i < loaded.positions.size(); ++i) all[i] = lines_of(loaded, i, starts);
+  return all;
 }
 
 Result<Linked> link(const Program& program, const Registry& registry) {

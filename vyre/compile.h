@@ -23,8 +23,9 @@ struct Loaded {
 // Text or wire, told apart by the wire format's magic; parsed or decoded, and validated.
 Result<Loaded> load(Source source, const Registry& registry = {});
 
-// Of one of its programs; nothing where there are no positions.
+// Of one of its programs, or of all items; nothing where there are no positions.
 SourceLines source_lines(const Loaded& loaded, std::size_t item);
+std::vector<SourceLines> source_lines(const Loaded& loaded);
 
 // Validates a program and finds the ops that it calls. `registry` has those of the file that the
 // program comes from, if it calls any of them: Registry::add(module).

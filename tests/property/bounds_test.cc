@@ -873,6 +873,34 @@ TEST(Bounds, Table) {
     EXPECT_EQ(last_verdict(row.statements), row.verdict) << row.statements;
 }
 
+// In a long chain of `else if` less is followed, and nothing that is not so.
+TEST(Bounds, LongChains) {
+  std::string chain = "if y == 100 { }";
+  for (int k = 0; k < 1200; ++k) chain += " else if y == " + std::to_string(101 + k) + " { }";
+  const struct {
+    const char* before;
+    const char* inside;
+    const char* verdict;
+  } rows[] = {
+      {"", "if i < len(b) { b[i] = 1 }", "proved"},
+      {"", "if i >= len(b) { return }\nb[i] = 1", "proved"},
+      {"let v = 300", "v = 3\nlet u = bins[v]", "proved"},
+      {"let v = 300", "if x < 3 { v = 3 }\nlet u = bins[v]", "checked"},
+      {"let v = 300", "if x < 3 { v = 3 } else { let u = bins[v] }", "checked"},
+      {"let v = 300", "if x < 3 { { v = 3 } }\nlet u = bins[v]", "checked"},
+      {"let v = 3", "if x < 3 { if x < 2 { v = 300 } } else { let u = bins[v] }", "checked"},
+      {"let v = 3", "for k in 0..4 { if x < 3 { v = v + k } let u = bins[v] }", "checked"},
+      {"let v = 3", "if x < 3 { let u = bins[v] }", "proved"},
+  };
+  for (const auto& row : rows) {
+    EXPECT_EQ(
+        last_verdict(std::string(row.before) + "\n" + chain + " else {\n" + row.inside + " }"),
+        row.verdict)
+        << row.before << "\n"
+        << row.inside;
+  }
+}
+
 // --- How much of it -----------------------------------------------------------------------------
 
 struct Share {

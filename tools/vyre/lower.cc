@@ -92,6 +92,7 @@ int run_lower(const Invocation& invocation, const Console& console) {
   std::string out;
   std::string names;
   const std::vector<Item>& items = loaded->module.items;
+  const std::vector<SourceLines> lines = source_lines(*loaded);
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Program* program = std::get_if<Program>(&items[i]);
     if (program == nullptr) continue;
@@ -100,7 +101,7 @@ int run_lower(const Invocation& invocation, const Console& console) {
     Result<Linked> linked = link(*program, registry);
     if (!linked.ok()) return report(linked.diagnostics(), json, console);
     if (is_ptx) {
-      linked->source = source_lines(*loaded, i);
+      linked->source = lines[i];
       const Result<PtxKernel> kernel = compile_ptx(*linked);
       if (!kernel.ok()) return report(kernel.diagnostics(), json, console);
       if (out.empty()) out = ptx_header(linked->source.file);

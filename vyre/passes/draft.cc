@@ -16,7 +16,21 @@ std::string_view stem(std::string_view name) {
   return end > 1 && end < name.size() && name[end - 1] == '_' ? name.substr(0, end - 1) : name;
 }
 
+constexpr std::size_t kMaxNesting = 1000;
+
 }  // namespace
+
+bool nests_deeply(const Body& body) {
+  BlockStack<OpenBlock> stack(body);
+  std::uint64_t looks = 0;
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    stack.enter(i);
+    if (stack.frames().size() > kMaxNesting) return true;
+    if (std::holds_alternative<Assign>(body.stmts[i])) looks += stack.frames().size() - 1;
+    stack.open(i);
+  }
+  return looks > std::uint64_t{kMaxStmtDepth} * body.stmts.size();
+}
 
 void name_apart(Program& program) {
   Body& body = program.body;

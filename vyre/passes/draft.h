@@ -174,6 +174,10 @@ std::vector<bool> spread(const Body& body, Has has) {
 // The statements that somebody can notice, or that those depend on. (dead_code.cc)
 std::vector<bool> needed_statements(const Body& body);
 
+// When a branch or a loop ends, passes look at all that is assigned inside. Whether that takes very
+// long: in a long chain of `else if`, which nests without being deep. It stays as it is written.
+bool nests_deeply(const Body& body);
+
 // Copies expressions of the program into the draft. `memo` has what is known already; `leaf` may
 // replace a local or a load: it gets the expression and its copied operands and returns an
 // expression of the draft, or none.

@@ -33,22 +33,6 @@ constexpr std::string_view kPipeline[] = {
 };
 constexpr int kMaxRounds = 8;
 
-// When a branch or a loop ends, passes look at all that is assigned inside. In a long chain of
-// `else if`, which nests without being deep, that would take very long; it stays as it is written.
-constexpr std::size_t kMaxNesting = 1000;
-
-bool nests_deeply(const Body& body) {
-  BlockStack<OpenBlock> stack(body);
-  std::uint64_t looks = 0;
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    stack.enter(i);
-    if (stack.frames().size() > kMaxNesting) return true;
-    if (std::holds_alternative<Assign>(body.stmts[i])) looks += stack.frames().size() - 1;
-    stack.open(i);
-  }
-  return looks > std::uint64_t{kMaxStmtDepth} * body.stmts.size();
-}
-
 // Whether a body is one that a program may have, as written out.
 bool is_within_limits(const Body& body) {
   if (body.stmts.size() > kMaxStmts) return false;

@@ -12,6 +12,8 @@ namespace {
 constexpr unsigned kMaxDepth = 10;
 constexpr unsigned kMaxSteps = 200;
 constexpr std::size_t kMaxFacts = 48;
+// In a body that nests deeply, so many blocks are followed exactly.
+constexpr std::size_t kExactBlocks = 8;
 // How deep a range is computed anew where more is known than where its value was made.
 constexpr unsigned kRangeDepth = 12;
 
@@ -68,11 +70,24 @@ void Ranges::go_to(StmtId stmt) {
 // What a loop assigns may be anything, inside and behind it.
 void Ranges::forget_assigned(StmtId first, StmtId end) {
   for (StmtId id = first; id < end; ++id.index) {
-    const Assign* assign = std::get_if<Assign>(&body_[id]);
-    if (assign == nullptr || !locals_[assign->local.index].exists()) continue;
-    const DataType local_type = make_.type(locals_[assign->local.index]);
-    locals_[assign->local.index] = unknown(local_type, any(local_type));
+    if (const Assign* assign = std::get_if<Assign>(&body_[id])) forget(assign->local);
   }
+}
+
+void Ranges::forget(LocalId id) {
+  ExprId& local = locals_[id.index];
+  if (!local.exists()) return;
+  const DataType local_type = make_.type(local);
+  local = unknown(local_type, any(local_type));
+}
+
+// Whether a block that opens here is coarse. An exact one looks at all that is assigned inside when
+// it begins and when it ends, which takes too long where there are thousands in each other.
+bool Ranges::is_coarse() {
+  if (stack_.back().is_coarse) return true;
+  if (stack_.frames().size() <= kExactBlocks) return false;
+  if (!nests_deeply_) nests_deeply_ = nests_deeply(body_);
+  return *nests_deeply_;
 }
 
 // The effect of the statement that was last gone to, and the block that it opens.
@@ -88,6 +103,7 @@ void Ranges::leave_statement(StmtId id) {
     locals_[let->local.index] = value(let->value);
   } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
     locals_[assign->local.index] = value(assign->value);
+    if (stack_.back().is_coarse) assigned_.push_back(assign->local);
   } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
     const DataType element = program_.buffers[atomic->buffer.index].element;
     if (atomic->result.exists()) locals_[atomic->result.index] = unknown(element, any(element));
@@ -99,15 +115,18 @@ void Ranges::leave_statement(StmtId id) {
   }
   for (ExprId expr : touched_) memo_[expr.index] = {};
   touched_.clear();
+  const bool coarse = (branch != nullptr && is_coarse()) || stack_.back().is_coarse;
   Frame* frame = stack_.open(id.index);
   if (frame == nullptr) return;
+  frame->is_coarse = coarse;
+  frame->assigned = assigned_.size();
   frame->facts = known_.size();
   frame->refined = undo_.size();
   if (branch != nullptr) {
     Branch& open = branches_.emplace_back();
     open.condition = condition;
     ++marks_;
-    for (StmtId at{id.index + 1}; at < branch->end; ++at.index) {
+    for (StmtId at{id.index + 1}; !coarse && at < branch->end; ++at.index) {
       const Assign* assign = std::get_if<Assign>(&body_[at]);
       if (assign == nullptr || !locals_[assign->local.index].exists()) continue;
       if (std::exchange(marked_[assign->local.index], marks_) == marks_) continue;
@@ -131,6 +150,7 @@ void Ranges::leave_statement(StmtId id) {
 void Ranges::end_block(const Frame& closed, Frame& now) {
   const StmtId owner{closed.owner};
   undo(closed.facts, closed.refined);
+  for (; assigned_.size() > closed.assigned; assigned_.pop_back()) forget(assigned_.back());
   if (const For* loop = std::get_if<For>(&body_[owner])) {
     forget_assigned(StmtId{owner.index + 1}, loop->end);
     return;
@@ -148,6 +168,8 @@ void Ranges::end_block(const Frame& closed, Frame& now) {
       local = branch.before[i];
     }
     if (now.is_else && now.owner == closed.owner) {
+      now.is_coarse = closed.is_coarse;
+      now.assigned = assigned_.size();
       now.facts = known_.size();
       now.refined = undo_.size();
       assume(branch.condition, false, owner);

@@ -77,9 +77,11 @@ class Ranges {
   struct Frame : OpenBlock {
     std::size_t facts = 0;
     std::size_t refined = 0;
-    bool ended = false;  // a `return` or `break` was its last statement
+    std::size_t assigned = 0;  // assigned_
+    bool ended = false;        // a `return` or `break` was its last statement
+    bool is_coarse = false;    // what is assigned inside is not known when it ends
   };
-  // An open `if`, with the locals that it assigns.
+  // An open `if`, with the locals that it assigns, unless it is coarse.
   struct Branch {
     ExprId condition;
     std::vector<LocalId> locals;
@@ -97,6 +99,8 @@ class Ranges {
   void end_block(const Frame& closed, Frame& now);
   void end_branch(Branch& branch, StmtId owner, bool else_ended, Frame& now);
   void forget_assigned(StmtId first, StmtId end);
+  void forget(LocalId local);
+  bool is_coarse();
   void leave_statement(StmtId stmt);
   ExprId unknown(DataType type, const Range& range);
   void find_bases();
@@ -135,6 +139,8 @@ class Ranges {
   unsigned steps_ = 0;
   BlockStack<Frame> stack_;
   std::vector<Branch> branches_;
+  std::vector<LocalId> assigned_;      // in the coarse blocks that are open
+  std::optional<bool> nests_deeply_;   // where somebody has asked
   std::vector<std::uint32_t> marked_;  // per local: by which search it was last seen
   std::uint32_t marks_ = 0;
   std::uint32_t at_ = 0;  // statements before this one are done

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint32_t kMaxRounds = 64;
 constexpr std::uint64_t kMaxUnrolled = 16'384;  // expressions of one loop, as written out
-constexpr std::uint64_t kMaxTotal = 50'000;     // of the whole program, beyond what it was
+constexpr std::uint64_t kMaxTotal = 50'000;     // of the whole program, beyond what it was; or,
+constexpr std::uint64_t kMaxGrowth = 8;         // where that is more, so many times what it was
 constexpr std::uint32_t kPartly = 4;            // rounds at a time
 constexpr std::uint64_t kMaxPartly = 250;       // expressions of each
 
@@ -92,6 +93,11 @@ class Unroller {
       }
       stack.open(i);
     }
+    std::uint64_t own = count;
+    for (const Stmt& stmt : body_.stmts) {
+      for (ExprId root : roots(stmt)) own += sizes[root.index];
+    }
+    const std::uint64_t most = std::max(kMaxTotal, kMaxGrowth * own);
     // What is inside comes behind.
     std::vector<std::uint64_t> cost(count);  // of a statement with all in it
     std::uint64_t total = 0;
@@ -110,8 +116,8 @@ class Unroller {
         continue;
       }
       const std::uint32_t times = to.imm - from.imm;
-      if (times > 1 && (times > kMaxRounds || times * inside > kMaxUnrolled ||
-                        total + times * inside > kMaxTotal)) {
+      if (times > 1 &&
+          (times > kMaxRounds || times * inside > kMaxUnrolled || total + times * inside > most)) {
         continue;
       }
       rounds_[i] = times;
