@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/support/cpu_fixture.h"
+#include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/device.h"
 #include "vyre/backends/cpu/object.h"
