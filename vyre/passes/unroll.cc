@@ -13,6 +13,7 @@ constexpr std::uint32_t kMaxRounds = 64;
 constexpr std::uint64_t kMaxUnrolled = 16'384;  // expressions of one loop, as written out
 constexpr std::uint64_t kMaxTotal = 50'000;     // of the whole program, beyond what it was; or,
 constexpr std::uint64_t kMaxGrowth = 8;         // where that is more, so many times what it was
+constexpr std::uint64_t kBarrier = 32;          // what one counts: it ends loops over invocations
 constexpr std::uint32_t kPartly = 4;            // rounds at a time
 constexpr std::uint64_t kMaxPartly = 250;       // expressions of each
 
@@ -106,7 +107,7 @@ class Unroller {
       for (StmtId id{i + 1}; id < next(body_, StmtId{i}); id = next(body_, id)) {
         inside += cost[id.index];
       }
-      cost[i] = 1 + inside;
+      cost[i] = (std::holds_alternative<Barrier>(body_.stmts[i]) ? kBarrier : 1) + inside;
       for (ExprId root : roots(body_.stmts[i])) cost[i] += sizes[root.index];
       const For* loop = std::get_if<For>(&body_.stmts[i]);
       if (loop == nullptr || breaks[i]) continue;

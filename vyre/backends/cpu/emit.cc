@@ -163,11 +163,17 @@ void CpuEmitter::write_row(StmtId begin, StmtId end) {
     is_gathering_ = false;
     return put_rows(std::exchange(waiting_, {}));
   }
+  const auto write_slow = [&](Value gang) {
+    begin_gang(gang);
+    gang_end_ = ir_.block("gang.end");
+    write_gang(begin, end, false, present_lanes(present));
+    ir_.go_on(gang_end_);
+  };
   const bool twice = !can_unroll_ && !is_large_ && end.index - begin.index <= kMaxTwice;
-  Span fast = twice ? unchecked(begin, end, lanes) : Span{lanes.from, lanes.from};
+  if (!twice) return ir_.loop("gangs", ir_.wide(0), rounded_up(present), write_slow);
+  Span fast = unchecked(begin, end, lanes);
   fast = {rounded_up(fast.from), ir_.udiv(fast.to, ir_.wide(width_))};
   const auto write_fast = [&](Value gang) {
-    if (!twice) return;
     begin_gang(gang);
     load_slides(gang);
     gang_end_ = ir_.block("gang.end");
@@ -176,12 +182,7 @@ void CpuEmitter::write_row(StmtId begin, StmtId end) {
     go_on_with_slides();
   };
   const auto enter = [&](Value gang) { begin_slides(gang); };
-  write_gang_loops(rounded_up(present), fast, enter, write_fast, [&](Value gang) {
-    begin_gang(gang);
-    gang_end_ = ir_.block("gang.end");
-    write_gang(begin, end, false, present_lanes(present));
-    ir_.go_on(gang_end_);
-  });
+  write_gang_loops(rounded_up(present), fast, enter, write_fast, write_slow);
 }
 
 // Calls write_fast(gang) once, in a loop over the gangs of `fast`, with enter(gang) before it, and
@@ -235,14 +236,13 @@ void CpuEmitter::begin_gang(Value number) {
   gang_in_row_ = number;
   gang_ = ir_.add(ir_.mul(row_, ir_.wide(gangs_ / rows_)), number);
   first_[0] = ir_.mul(ir_.trunc(number, 32), ir_.word(width_));
-  if (in_rows_) return save_gang();
+  if (in_rows_) return;
   const auto& size = program_.workgroup_size;
   const auto all = [&](std::uint32_t of) { return ir_.splat_number(ir_.i32, of); };
   const Value numbers = ir_.add(ir_.splat(first_[0]), ir_.ramp(ir_.i32, 0, 1));
   first_[0] = ir_.urem(numbers, all(size[0]));
   first_[1] = ir_.urem(ir_.udiv(numbers, all(size[0])), all(size[1]));
   first_[2] = ir_.udiv(numbers, all(size[0] * size[1]));
-  save_gang();
 }
 
 // Of the gang, those that are there and have not returned; null where all are.

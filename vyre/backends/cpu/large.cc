@@ -59,7 +59,6 @@ CpuEmitter::Buffer& CpuEmitter::buffer_at(std::size_t index) {
 }
 
 void CpuEmitter::save_gang() {
-  if (!is_large_) return;
   ir_.store(row_, frame(kRow));
   ir_.store(gang_in_row_, frame(kGangInRow));
   ir_.store(gang_, frame(kGang));
@@ -209,6 +208,8 @@ void CpuEmitter::call_piece(std::uint32_t number) {
 
 // Lanes that leave in there are off from here on.
 void CpuEmitter::call_gang_piece(std::uint32_t number) {
+  const bool begins_gangs = function_ == 0 || pieces_.all[function_].is_on_top;
+  if (begins_gangs) save_gang();
   const Value mask = ir_.sext(full_mask(), 32);
   ir_.store(mask, frame(vector_at(kMask)), 4);
   call_piece(number);

@@ -238,7 +238,7 @@ bool is_large(const Program& program, const CpuTarget& target) {
   const Shapes shapes = shapes_of(program);
   const Types types = types_of(program.body, program.buffers, {}, {});
   Weights weights(program, target, shapes, types, false);
-  std::uint64_t total = program.buffers.size() * 4;
+  std::uint64_t total = program.buffers.size() * 30;
   for (std::size_t i = 0; i < program.body.stmts.size() && total <= target.large; ++i) {
     total += weights(StmtId{i});
   }
