@@ -1,32 +1,13 @@
 // Nothing recurses over input: the deepest programs that are allowed, and deeper ones, go through
-// everything but machine code on a thread with a small stack.
+// everything on a thread with a small stack.
 #include <gtest/gtest.h>
-#include <pthread.h>
-
-#include <functional>
 
 #include "tests/support/command.h"
+#include "tests/support/small_stack.h"
 #include "vyre/ir/program.h"
 
 namespace vyre {
 namespace {
-
-// Frames are larger with sanitizers.
-constexpr std::size_t kStackBytes = std::size_t{kSanitized ? 1024 : 256} << 10;
-
-void on_small_stack(std::function<void()> work) {
-  pthread_attr_t attributes;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStackBytes), 0);
-  const auto start = [](void* given) -> void* {
-    (*static_cast<std::function<void()>*>(given))();
-    return nullptr;
-  };
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(&thread, &attributes, start, &work), 0);
-  ASSERT_EQ(pthread_join(thread, nullptr), 0);
-  pthread_attr_destroy(&attributes);
-}
 
 std::string repeat(std::string_view part, std::size_t count) {
   std::string out;
@@ -46,6 +27,7 @@ void check(const std::string& text) {
            {"fmt", "-"},
            {"opt", "-"},
            {"lower", "-", "--to", "ptx"},
+           {"lower", "-", "--to", "asm", "--cpu", "avx2"},
            {"run", "-", "--grid", "1", "--in", "out=zeros:4", "--backend", "interp"},
            {"race", "-", "--grid", "1", "--in", "out=zeros:4"}}) {
     CommandResult result;
