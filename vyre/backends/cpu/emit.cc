@@ -510,9 +510,9 @@ void CpuEmitter::write() {
     if (buffer.access != BufferAccess::Workgroup) continue;
     const std::uint64_t bytes = std::uint64_t{buffer.count} * stride(buffer.element);
     buffers_[i].length = ir_.wide(buffer.count);
-    if (can_unroll_ && stack_bytes_ + 2 * bytes <= kMaxStackBytes / 2) {
+    if (can_unroll_ && taken_ + 2 * bytes <= kMaxStackBytes / 2) {
       // LLVM sees that nobody else looks at it.
-      stack_bytes_ += 2 * bytes;
+      taken_ += 2 * bytes;
       const Ir::Type line = ir_.vector(ir_.i32, kLine / 4);
       const std::uint64_t lines = (bytes + kLine - 1) / kLine;
       for (Value* memory : {&buffers_[i].address, &buffers_[i].checked}) {

@@ -1,7 +1,7 @@
 // Writes the function of emit.h, in files of their own for each part of the work: study.cc finds
 // out what is known before anything is written, unchecked.cc which lanes of a row need no checks,
-// statements.cc and memory.cc write what a gang does, emit.cc what is around gangs, and pieces.cc
-// cuts a large program into functions.
+// statements.cc and memory.cc write what a gang does, emit.cc what is around gangs. pieces.cc cuts
+// a large program into functions, and large.cc writes what these have of their own.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ class CpuEmitter {
   std::uint64_t stack_bytes() const;
 
  private:
-  // What the locals that live across barriers may take on the stack.
+  // What locals that live across barriers, and workgroup memory, may take on the stack.
   static constexpr std::uint64_t kMaxStackBytes = std::uint64_t{128} << 10;
   static constexpr std::uint64_t kMaskBytes = 8;
   // Bytes that go through the caches together.
@@ -273,8 +273,8 @@ class CpuEmitter {
   Value full_mask() { return mask_ != nullptr ? mask_ : ir_.ones(ir_.vector(ir_.boolean)); }
   Value with(Value mask, Value more) { return mask == nullptr ? more : ir_.both(mask, more); }
   Value any(Value mask) { return ir_.not_zero(ir_.bits(mask, ir_.integer(width_))); }
-  // Lengths are below 2^32.
   void lives(const Buffer& buffer, const char* intrinsic);
+  // Lengths are below 2^32.
   Value in_bounds(Value index, const Buffer& buffer) {
     const Value length = ir_.trunc(buffer.length, 32);
     return ir_.compare(llvm::Compare::Ult, index,
@@ -358,7 +358,7 @@ class CpuEmitter {
   std::uint32_t segment_ = 0;
   std::vector<Place> places_;
   std::uint64_t scratch_bytes_ = 0;
-  std::uint64_t stack_bytes_ = 0;  // that locals across barriers take
+  std::uint64_t taken_ = 0;  // of kMaxStackBytes
 
   // Of a large program.
   Pieces pieces_;

@@ -154,7 +154,7 @@ class Ir {
   // What is written goes there.
   void begin(Value function);
   Value parameter(unsigned index) { return api_.GetParam(function_, index); }
-  // Behind the locals of the function it goes on here.
+  // After the locals of the function it goes on here.
   void begin_at(Block start) {
     go_on(entry_);
     jump(start);

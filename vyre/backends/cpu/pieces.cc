@@ -12,7 +12,7 @@ namespace {
 // Weights are about what a statement takes of LLVM's instructions.
 constexpr std::uint64_t kLong = 24;  // an operation
 constexpr std::uint64_t kCall = 6;
-// So many expressions of one statement are not too many.
+// A statement has at most about so many expressions.
 constexpr std::uint32_t kMaxExpressions = 200;
 
 // Of an operation on vectors.

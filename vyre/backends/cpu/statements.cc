@@ -195,8 +195,8 @@ void CpuEmitter::make_slots(Place& place) {
     if (place.crosses) {
       part = ir_.api().ArrayType2(part, gangs_);
       bytes *= gangs_;
-      is_shared = is_large_ || stack_bytes_ + bytes > kMaxStackBytes;
-      if (!is_shared) stack_bytes_ += bytes;
+      is_shared = is_large_ || taken_ + bytes > kMaxStackBytes;
+      if (!is_shared) taken_ += bytes;
     }
     place.slots[i] = make_slot(part, bytes, body_[place.local].name.c_str(), is_shared);
   }
