@@ -194,11 +194,10 @@ class Cutter {
     return total();
   }
 
-  // A piece that was made later is around those with the same statements.
+  // Outer ones come first. Of those with the same statements, one for the workgroup is outside.
   Pieces nested() {
-    std::ranges::reverse(made_);
-    std::ranges::stable_sort(made_, [](const Piece& a, const Piece& b) {
-      return std::tuple(a.begin, b.end) < std::tuple(b.begin, a.end);
+    std::ranges::sort(made_, [](const Piece& a, const Piece& b) {
+      return std::tuple(a.begin, b.end, b.is_on_top) < std::tuple(b.begin, a.end, a.is_on_top);
     });
     Pieces pieces;
     pieces.all = std::move(made_);
