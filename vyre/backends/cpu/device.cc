@@ -42,7 +42,10 @@ constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 constexpr std::size_t kPage = std::size_t{2} << 20;
 
 struct HostMemory : DeviceMemory {
-  ~HostMemory() override { is_mapped ? (void)munmap(whole, size) : std::free(whole); }
+  ~HostMemory() override {
+    if (whole == nullptr) return;  // where nothing was mapped, munmap() would take what is at 0
+    is_mapped ? (void)munmap(whole, size) : std::free(whole);
+  }
   void* whole = nullptr;
   std::size_t size = 0;
   bool is_mapped = false;
