@@ -116,9 +116,7 @@ Point run_stage(const std::string& text, std::size_t stage) {
       const Result<CpuReady> ready = prepare_cpu(*linked, *target);
       if (!ready) return point;
       middle = cpu_seconds();
-      if (!emit_cpu(*api, *ready)) {
-        return point;
-      }
+      if (!emit_cpu(*api, *ready)) return point;
     }
     const double end = cpu_seconds();
     seconds += end - middle;

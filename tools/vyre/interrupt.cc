@@ -44,7 +44,7 @@ void on_signal(int number) {
   sigfillset(&action.sa_mask);
   action.sa_handler = end_process;
   sigaction(SIGALRM, &action, nullptr);
-  const itimerval soon{{0, 0}, {0, 100'000}};
+  const itimerval soon{{0, 0}, {0, 50'000}};
   setitimer(ITIMER_REAL, &soon, nullptr);
   errno = before;
 }

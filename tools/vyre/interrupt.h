@@ -1,6 +1,6 @@
 // Ctrl-C, SIGTERM and SIGHUP while a program runs or a file is written. The first asks to stop, and
-// what is going on may end in its own way. After a tenth of a second, or at a second signal, the
-// process is ended wherever it is: compilers and drivers do not look whether somebody asked. No
+// what is going on may end in its own way. After a twentieth of a second, or at a second signal,
+// the process is ended wherever it is: compilers and drivers do not look whether somebody asked. No
 // half-written file is left in either case.
 #pragma once
 

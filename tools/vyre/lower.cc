@@ -162,10 +162,12 @@ int run_cache(const Invocation& invocation, const Console& console) {
   } else if (stats.folder.empty()) {
     console.print("There is no cache: none of " + std::string(kFolders) + " is set.\n");
   } else if (!used) {
-    console.print("The cache in " + path_text(stats.folder) + " is not used: " + stats.refusal + "\n");
+    console.print("The cache in " + path_text(stats.folder) + " is not used: " + stats.refusal +
+                  "\n");
   } else if (fills) {
     console.print("Compiled " + plural(compiled, "program") + " for " +
-                  (kind.empty() ? "this machine" : kind) + " into " + stats.folder + "\n");
+                  (kind.empty() ? "this machine" : kind) + " into " + path_text(stats.folder) +
+                  "\n");
   } else if (invocation.has("--clear")) {
     console.print("Deleted " + plural(cleared, "program") + " from " + path_text(stats.folder) +
                   "\n");

@@ -42,7 +42,10 @@ constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 constexpr std::size_t kPage = std::size_t{2} << 20;
 
 struct HostMemory : DeviceMemory {
-  ~HostMemory() override { is_mapped ? (void)munmap(whole, size) : std::free(whole); }
+  ~HostMemory() override {
+    if (whole == nullptr) return;  // where nothing was mapped, munmap() would take what is at 0
+    is_mapped ? (void)munmap(whole, size) : std::free(whole);
+  }
   void* whole = nullptr;
   std::size_t size = 0;
   bool is_mapped = false;
@@ -245,6 +248,11 @@ class CpuDevice : public Device {
     Job job;
     job.count = groups;
     job.threads = work < kSmall ? 1 : threads;
+    // Each thread has memory of its own, which may be much.
+    const std::uint64_t own = kernel.program.scratch_bytes + kernel.program.stack_bytes;
+    const std::uint64_t fitting = own == 0 ? threads : physical_memory() / 2 / own;
+    if (fitting == 0) return diagnose<message::out_of_memory>(own, info_.name);
+    job.threads = static_cast<unsigned>(std::min<std::uint64_t>(job.threads, fitting));
     job.piece = kPiece / places + 1;
     std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
@@ -268,7 +276,7 @@ class CpuDevice : public Device {
     }
     run_job(job);
     if (lacks_memory) {
-      return diagnose<message::out_of_memory>(kernel.program.scratch_bytes, info_.name);
+      return diagnose<message::out_of_memory>(own, info_.name);
     }
     if (stop.load(std::memory_order_relaxed)) return diagnose<message::interrupted>();
     return true;

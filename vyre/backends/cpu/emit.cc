@@ -86,6 +86,16 @@ void CpuEmitter::write_rows(StmtId begin, StmtId end) {
     std::vector<Slide> slides;
     std::map<std::pair<ExprId, BufferId>, std::pair<std::size_t, std::int64_t>> sliding;
   };
+  const auto write_slow = [&](Value gang) {
+    ir_.loop("rows", ir_.wide(0), rows, [&](Value row) {
+      begin_row(row);
+      begin_gang(gang);
+      gang_end_ = ir_.block("row.end");
+      write_gang(begin, end, false, present_lanes(present));
+      ir_.go_on(gang_end_);
+    });
+  };
+  if (is_large_) return ir_.loop("gangs", ir_.wide(0), rounded_up(present), write_slow);
   std::vector<Row> all;
   Span fast{ir_.wide(0),
             ir_.select(ir_.compare(Compare::Eq, rows, ir_.wide(rows_)), present, ir_.wide(0))};
@@ -129,15 +139,7 @@ void CpuEmitter::write_rows(StmtId begin, StmtId end) {
         }
         put_rows(std::exchange(waiting_, {}));
       },
-      [&](Value gang) {
-        ir_.loop("rows", ir_.wide(0), rows, [&](Value row) {
-          begin_row(row);
-          begin_gang(gang);
-          gang_end_ = ir_.block("row.end");
-          write_gang(begin, end, false, present_lanes(present));
-          ir_.go_on(gang_end_);
-        });
-      });
+      write_slow);
 }
 
 // Most of a row has gangs that need no checks, one behind the other; the others are checked lane by
@@ -355,8 +357,7 @@ void CpuEmitter::write_group() {
   group_end_ = ir_.block("group.end");
   if (returns_far_) {
     if (!all_alive_.exists()) {
-      all_alive_ =
-          make_slot(ir_.api().ArrayType2(ir_.i64, gangs_), 8 * gangs_, "alive", is_large_);
+      all_alive_ = make_slot(ir_.api().ArrayType2(ir_.i64, gangs_), 8 * gangs_, "alive", is_large_);
     }
     ir_.loop("begin", ir_.wide(0), ir_.wide(gangs_), [&](Value gang) {
       ir_.store(ir_.ones(ir_.i64), ir_.at(ir_.i64, address(all_alive_), gang));
@@ -510,9 +511,9 @@ void CpuEmitter::write() {
     if (buffer.access != BufferAccess::Workgroup) continue;
     const std::uint64_t bytes = std::uint64_t{buffer.count} * stride(buffer.element);
     buffers_[i].length = ir_.wide(buffer.count);
-    if (can_unroll_ && stack_bytes_ + 2 * bytes <= kMaxStackBytes / 2) {
+    if (can_unroll_ && taken_ + 2 * bytes <= kMaxStackBytes / 2) {
       // LLVM sees that nobody else looks at it.
-      stack_bytes_ += 2 * bytes;
+      taken_ += 2 * bytes;
       const Ir::Type line = ir_.vector(ir_.i32, kLine / 4);
       const std::uint64_t lines = (bytes + kLine - 1) / kLine;
       for (Value* memory : {&buffers_[i].address, &buffers_[i].checked}) {
@@ -680,7 +681,8 @@ Result<std::string> produce(const llvm::Api& api, const CpuReady& ready,
   if (!machine.optimise(ir)) return failed();
   if (what == CpuText::Llvm) return text();
   std::string made = machine.compile(ir, what ? llvm::kAssembly : llvm::kObject);
-  if (made.empty()) return failed();
+  if (machine.problem.empty()) machine.problem = ir.problem();
+  if (made.empty() || !machine.problem.empty()) return failed();
   code.stack_bytes = emitter.stack_bytes();
   return made;
 }

@@ -1,6 +1,6 @@
 // A program as machine code for a CPU, with the invocations of a workgroup side by side in vectors.
 //
-// The code is one function:
+// The code is called as one function:
 //   void vyre_kernel(const std::uint64_t* arguments, std::uint64_t begin, std::uint64_t end,
 //                    std::byte* scratch)
 // It runs the workgroups with the numbers [begin, end), x running fastest. The arguments are the
@@ -58,7 +58,7 @@ struct CpuCode {
 };
 
 // Scratch begins at a multiple of this.
-inline constexpr std::uint64_t kScratchAlign = 256;
+inline constexpr std::uint64_t kScratchAlign = 512;
 
 enum class CpuText : std::uint8_t { Llvm, Assembly };
 

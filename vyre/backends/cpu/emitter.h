@@ -1,7 +1,7 @@
 // Writes the function of emit.h, in files of their own for each part of the work: study.cc finds
 // out what is known before anything is written, unchecked.cc which lanes of a row need no checks,
-// statements.cc and memory.cc write what a gang does, emit.cc what is around gangs, and pieces.cc
-// cuts a large program into functions.
+// statements.cc and memory.cc write what a gang does, emit.cc what is around gangs. pieces.cc cuts
+// a large program into functions, and large.cc writes what these have of their own.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ class CpuEmitter {
   std::uint64_t stack_bytes() const;
 
  private:
-  // What the locals that live across barriers may take on the stack.
+  // What locals that live across barriers, and workgroup memory, may take on the stack.
   static constexpr std::uint64_t kMaxStackBytes = std::uint64_t{128} << 10;
   static constexpr std::uint64_t kMaskBytes = 8;
   // Bytes that go through the caches together.
@@ -87,8 +87,8 @@ class CpuEmitter {
   // Where a local lives.
   struct Place {
     LocalId local;
-    ExprId bound;          // the value that it always has; none: it is assigned
-    bool crosses = false;  // barriers
+    ExprId bound;            // the value that it always has; none: it is assigned
+    bool crosses = false;    // barriers
     bool is_shared = false;  // by several functions
     StmtId declared;
     std::vector<std::uint32_t> reads;  // the statements that mention it
@@ -273,8 +273,8 @@ class CpuEmitter {
   Value full_mask() { return mask_ != nullptr ? mask_ : ir_.ones(ir_.vector(ir_.boolean)); }
   Value with(Value mask, Value more) { return mask == nullptr ? more : ir_.both(mask, more); }
   Value any(Value mask) { return ir_.not_zero(ir_.bits(mask, ir_.integer(width_))); }
-  // Lengths are below 2^32.
   void lives(const Buffer& buffer, const char* intrinsic);
+  // Lengths are below 2^32.
   Value in_bounds(Value index, const Buffer& buffer) {
     const Value length = ir_.trunc(buffer.length, 32);
     return ir_.compare(llvm::Compare::Ult, index,
@@ -352,13 +352,13 @@ class CpuEmitter {
   bool has_barriers_ = false;
   bool returns_far_ = false;  // some return in one segment, and there are others behind it
   std::vector<StmtId> owners_;
-  std::vector<Leaving> leaving_;  // of statements
+  std::vector<Leaving> leaving_;         // of statements
   std::vector<bool> on_top_;             // of statements: run for the whole workgroup at once
   std::vector<std::uint32_t> segments_;  // of statements: between which barriers
   std::uint32_t segment_ = 0;
   std::vector<Place> places_;
   std::uint64_t scratch_bytes_ = 0;
-  std::uint64_t stack_bytes_ = 0;  // that locals across barriers take
+  std::uint64_t taken_ = 0;  // of kMaxStackBytes
 
   // Of a large program.
   Pieces pieces_;

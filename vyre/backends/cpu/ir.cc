@@ -32,7 +32,9 @@ void Ir::note(llvm::Diagnostic diagnostic) {
   char* message = api_.GetDiagInfoDescription(diagnostic);
   const std::string_view text = message;
   constexpr std::string_view kBegin = "stack frame size (";
-  if (text.starts_with(kBegin) && text.ends_with('\'')) {
+  if (api_.GetDiagInfoSeverity(diagnostic) == llvm::kError) {
+    problem_ = text;
+  } else if (text.starts_with(kBegin) && text.ends_with('\'')) {
     const std::string_view rest = text.substr(0, text.size() - 1);
     frames_[std::string(rest.substr(rest.rfind('\'') + 1))] =
         std::strtoull(message + kBegin.size(), nullptr, 10);

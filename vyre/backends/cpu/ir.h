@@ -154,7 +154,7 @@ class Ir {
   // What is written goes there.
   void begin(Value function);
   Value parameter(unsigned index) { return api_.GetParam(function_, index); }
-  // Behind the locals of the function it goes on here.
+  // After the locals of the function it goes on here.
   void begin_at(Block start) {
     go_on(entry_);
     jump(start);
@@ -164,6 +164,8 @@ class Ir {
   llvm::Builder builder() { return builder_; }
   // What each compiled function takes of the stack, where it has the attribute "warn-stack-size".
   const std::map<std::string, std::uint64_t>& frames() const { return frames_; }
+  // What LLVM could not compile; empty: nothing.
+  const std::string& problem() const { return problem_; }
 
  private:
   void note(llvm::Diagnostic diagnostic);
@@ -177,6 +179,7 @@ class Ir {
   Block entry_ = nullptr;  // only locals, and what is hidden
   std::map<std::pair<Type, std::uint64_t>, Value> hidden_;
   std::map<std::string, std::uint64_t> frames_;
+  std::string problem_;
 };
 
 template <class Body>

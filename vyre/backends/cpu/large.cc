@@ -16,11 +16,12 @@ namespace {
 
 // What a call of memset() or a division may take of the stack, and a call itself.
 constexpr std::uint64_t kOutside = 1024;
-constexpr std::uint64_t kCall = 64;
+constexpr std::uint64_t kOfACall = 64;
 
 }  // namespace
 
-// --- Memory ---------------------------------------------------------------------------------------
+// --- Memory
+// ---------------------------------------------------------------------------------------
 
 // Memory of the thread, aligned for any vector.
 std::uint64_t CpuEmitter::reserve(std::uint64_t bytes) {
@@ -67,7 +68,8 @@ void CpuEmitter::save_gang() {
   }
 }
 
-// --- Functions ------------------------------------------------------------------------------------
+// --- Functions
+// ------------------------------------------------------------------------------------
 
 // What a function finds in the memory of the thread.
 void CpuEmitter::begin_function(Value function, std::uint32_t number) {
@@ -102,9 +104,8 @@ Value CpuEmitter::declare_function(const std::string& name) {
 void CpuEmitter::call_function(Value function) {
   std::array<Ir::Type, 1> parameters{ir_.pointer()};
   Value memory = scratch_;
-  ir_.api().BuildCall2(ir_.builder(),
-                       ir_.api().FunctionType(ir_.nothing, parameters.data(), 1, 0), function,
-                       &memory, 1, "");
+  ir_.api().BuildCall2(ir_.builder(), ir_.api().FunctionType(ir_.nothing, parameters.data(), 1, 0),
+                       function, &memory, 1, "");
 }
 
 void CpuEmitter::write_large() {
@@ -243,8 +244,12 @@ void CpuEmitter::call_region_piece(std::uint32_t number) {
   ir_.branch(ir_.equal_zero(how), on, left);
   ir_.go_on(left);
   if (!loops_.empty() && loops_.back().function == function_) {
+    const Ir::Block broken = ir_.block("broken");
     const Ir::Block returned = ir_.block("returned");
-    ir_.branch(ir_.compare(Compare::Eq, how, ir_.word(kBreak)), loops_.back().exit, returned);
+    ir_.branch(ir_.compare(Compare::Eq, how, ir_.word(kBreak)), broken, returned);
+    ir_.go_on(broken);
+    ir_.store(ir_.word(kStay), frame(kLeaving));
+    ir_.jump(loops_.back().exit);
     ir_.go_on(returned);
   }
   // It goes on to leave the function that has the loop, or the workgroup.
@@ -252,7 +257,8 @@ void CpuEmitter::call_region_piece(std::uint32_t number) {
   ir_.go_on(on);
 }
 
-// --- Operations -----------------------------------------------------------------------------------
+// --- Operations
+// -----------------------------------------------------------------------------------
 
 // Long ones on vectors are calls.
 Lanes CpuEmitter::apply(Operation op, const Lanes& a, const Lanes& b) {
@@ -277,8 +283,8 @@ void CpuEmitter::put_operand(std::size_t number, const Lanes& lanes) {
 Lanes CpuEmitter::get_operand(std::size_t number, DataType type) {
   Lanes lanes{type, false, {}};
   for (std::size_t i = 0; i < part_count(type); ++i) {
-    lanes.parts[i] = ir_.load(ir_.vector(part_type(type)),
-                              frame(operands_ + (4 * number + i) * width_ * 8), 8);
+    lanes.parts[i] =
+        ir_.load(ir_.vector(part_type(type)), frame(operands_ + (4 * number + i) * width_ * 8), 8);
   }
   return lanes;
 }
@@ -299,7 +305,7 @@ std::uint64_t CpuEmitter::stack_bytes() const {
   const std::map<std::string, std::uint64_t>& frames = ir_.frames();
   const auto frame_of = [&](const std::string& name) {
     const auto found = frames.find(name);
-    return kCall + (found == frames.end() ? 0 : found->second);
+    return kOfACall + (found == frames.end() ? 0 : found->second);
   };
   if (!is_large_) return frame_of("vyre_kernel") + frame_of("workgroups") + kOutside;
   std::uint64_t longest = 0;

@@ -42,6 +42,7 @@ enum class Rmw : int { Exchange, Add, Sub, And, Nand, Or, Xor, Max, Min, UMax, U
 inline constexpr int kMonotonic = 2;
 inline constexpr int kSequential = 7;
 inline constexpr int kInternal = 8;  // linkage
+inline constexpr int kError = 0;     // of diagnostics
 inline constexpr int kPrivate = 9;
 inline constexpr int kAssembly = 0;  // files
 inline constexpr int kObject = 1;

@@ -79,11 +79,11 @@ Lanes CpuEmitter::load_row(DataType element, Value pointer, Value mask) {
   for (std::size_t i = 0; i < parts; ++i) {
     const Value from = ir_.at(whole, pointer, ir_.wide(i));
     std::array<Ir::Type, 2> named{whole, ir_.pointer()};
-    rows.push_back(mask == nullptr ? ir_.load(whole, from, align)
-                                   : ir_.call("llvm.masked.load", named,
-                                              {from, ir_.word(align),
-                                               unknown(part_mask(mask, parts, i)),
-                                               ir_.zero(whole)}));
+    rows.push_back(mask == nullptr
+                       ? ir_.load(whole, from, align)
+                       : ir_.call("llvm.masked.load", named,
+                                  {from, ir_.word(align), unknown(part_mask(mask, parts, i)),
+                                   ir_.zero(whole)}));
   }
   Lanes lanes{type, false, {}};
   std::ranges::copy(deinterleave(rows), lanes.parts.begin());

@@ -186,6 +186,14 @@ Value Ops::quotient(unsigned bits, bool is_signed, Value a, Value b) {
     const Value bottom = api.BuildUIToFP(ir_.builder(), by, doubles, "");
     const Value real = api.BuildFDiv(ir_.builder(), top, bottom, "");
     result = api.BuildFPToUI(ir_.builder(), real, ir_.type(a), "");
+  } else if (ir_.is_vector(a)) {
+    // By lane, as the CPU does it. Of vectors LLVM 19 takes a zero in one lane of a constant for a
+    // zero in all of them (docs/backends/cpu.md).
+    result = ir_.api().GetPoison(ir_.type(a));
+    for (unsigned i = 0; i < ir_.width(); ++i) {
+      const Value lane = ir_.udiv(ir_.lane(dividend, i), ir_.lane(by, i));
+      result = ir_.with_lane(result, ir_.word(i), lane);
+    }
   } else {
     result = ir_.udiv(dividend, by);
   }

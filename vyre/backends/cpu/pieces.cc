@@ -12,22 +12,23 @@ namespace {
 // Weights are about what a statement takes of LLVM's instructions.
 constexpr std::uint64_t kLong = 24;  // an operation
 constexpr std::uint64_t kCall = 6;
-// So many expressions of one statement are not too many.
+// A statement has at most about so many expressions.
 constexpr std::uint32_t kMaxExpressions = 200;
 
 // Of an operation on vectors.
 std::uint64_t weight(Operation op, DataType type, const CpuTarget& target) {
   const std::uint64_t parts = part_count(type);
   const bool wide = part_bits(type) == 64;
-  const std::uint64_t vectors = std::max<std::uint64_t>(
-      1, std::uint64_t{target.width} * part_bits(type) / target.bits);
+  const std::uint64_t vectors =
+      std::max<std::uint64_t>(1, std::uint64_t{target.width} * part_bits(type) / target.bits);
   switch (op) {
     case Operation::Div:
     case Operation::Mod:
       if (type == DataType::U128) return std::uint64_t{26} * target.width;
       return wide ? std::uint64_t{6} * target.width : 20 * vectors * parts;
     case Operation::MulHigh: return (wide ? 14 : 9) * vectors * parts;
-    case Operation::Mul: return type == DataType::U128 ? 24 * vectors : (wide ? 4 : 1) * vectors * parts;
+    case Operation::Mul:
+      return type == DataType::U128 ? 24 * vectors : (wide ? 4 : 1) * vectors * parts;
     case Operation::Popcount:
     case Operation::Clz:
     case Operation::Ctz:
@@ -42,8 +43,8 @@ std::uint64_t weight(Operation op, DataType type, const CpuTarget& target) {
 
 class Weights {
  public:
-  Weights(const Program& program, const CpuTarget& target, const Shapes& shapes,
-          const Types& types, bool in_pieces)
+  Weights(const Program& program, const CpuTarget& target, const Shapes& shapes, const Types& types,
+          bool in_pieces)
       : program_(program),
         body_(program.body),
         target_(target),
@@ -153,7 +154,9 @@ class Cutter {
     std::uint64_t weight = 0;
   };
 
-  void add(StmtId begin, StmtId end, bool is_on_top) { made_.push_back({begin, end, is_on_top, 0}); }
+  void add(StmtId begin, StmtId end, bool is_on_top) {
+    made_.push_back({begin, end, is_on_top, 0});
+  }
 
   // Cuts the statements of a block, if they are too many, and gives what is left in its function.
   std::uint64_t cut(StmtId begin, StmtId end, bool is_on_top) {
@@ -194,11 +197,10 @@ class Cutter {
     return total();
   }
 
-  // A piece that was made later is around those with the same statements.
+  // Outer ones come first. Of those with the same statements, one for the workgroup is outside.
   Pieces nested() {
-    std::ranges::reverse(made_);
-    std::ranges::stable_sort(made_, [](const Piece& a, const Piece& b) {
-      return std::tuple(a.begin, b.end) < std::tuple(b.begin, a.end);
+    std::ranges::sort(made_, [](const Piece& a, const Piece& b) {
+      return std::tuple(a.begin, b.end, b.is_on_top) < std::tuple(b.begin, a.end, a.is_on_top);
     });
     Pieces pieces;
     pieces.all = std::move(made_);
@@ -223,7 +225,7 @@ class Cutter {
   const Body& body_;
   const std::vector<bool>& on_top_;
   Weights& weights_;
-  const std::uint64_t most_;  // that a function shall have
+  const std::uint64_t most_;           // that a function shall have
   std::vector<std::uint64_t> inside_;  // of statements, with what is left of their blocks
   std::vector<Piece> made_;
 };
@@ -259,19 +261,19 @@ Program with_short_statements(const Program& program) {
       for_each_root(stmt, [&](ExprId& root) {
         if (!root.exists()) return;
         const ExprId whole = root;
-        root = copy_expr(draft, root, memo, [&](ExprId id, const Expr& expr,
-                                                std::span<const ExprId> args) {
-          visited.push_back(id);
-          std::uint32_t size = 1;
-          for (ExprId arg : operands(body, expr)) size += sizes[arg.index];
-          sizes[id.index] = size;
-          if (size < kMaxExpressions || id == whole) return ExprId{};
-          const ExprId made = draft.make().make(expr.op, expr.detail, expr.imm, args);
-          const LocalId local = draft.declare("part", types[id]);
-          draft.add(Let{local, made});
-          sizes[id.index] = 1;
-          return draft.make().local(local);
-        });
+        root = copy_expr(
+            draft, root, memo, [&](ExprId id, const Expr& expr, std::span<const ExprId> args) {
+              visited.push_back(id);
+              std::uint32_t size = 1;
+              for (ExprId arg : operands(body, expr)) size += sizes[arg.index];
+              sizes[id.index] = size;
+              if (size < kMaxExpressions || id == whole) return ExprId{};
+              const ExprId made = draft.make().make(expr.op, expr.detail, expr.imm, args);
+              const LocalId local = draft.declare("part", types[id]);
+              draft.add(Let{local, made});
+              sizes[id.index] = 1;
+              return draft.make().local(local);
+            });
       });
       for (ExprId id : visited) memo[id.index] = {};
       visited.clear();

@@ -34,7 +34,7 @@ struct Piece {
 };
 
 struct Pieces {
-  std::vector<Piece> all;  // the first is the whole program
+  std::vector<Piece> all;         // the first is the whole program
   std::vector<std::uint32_t> of;  // by statement: the innermost
   std::map<std::tuple<std::uint32_t, StmtId, bool>, std::uint32_t> found;
 

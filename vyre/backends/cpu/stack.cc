@@ -19,8 +19,13 @@ __attribute__((noinline)) void call_on(std::byte* top, CpuKernel kernel,
       : "+D"(arguments), "+S"(begin), "+d"(end), "+c"(scratch)
       : [top] "r"(top), [kernel] "r"(kernel)
       : "r12", "rax", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5",
-        "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc",
-        "memory");
+        "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+#if defined(__AVX512F__)
+        "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25",
+        "xmm26", "xmm27", "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6",
+        "k7",
+#endif
+        "cc", "memory");
 }
 #elif defined(__aarch64__)
 __attribute__((noinline)) void call_on(std::byte* top, CpuKernel kernel,
@@ -38,9 +43,9 @@ __attribute__((noinline)) void call_on(std::byte* top, CpuKernel kernel,
       : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)
       : [top] "r"(top), [kernel] "r"(kernel)
       : "x20", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
-        "x17", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
-        "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
-        "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
+        "x17", "x18", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10",
+        "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23",
+        "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
 }
 #else
 void call_on(std::byte*, CpuKernel kernel, const std::uint64_t* arguments, std::uint64_t begin,
@@ -62,9 +67,13 @@ bool OwnStack::reserve(std::uint64_t bytes) {
   if (memory_ != nullptr) munmap(memory_, size_);
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
   void* memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  if (memory != MAP_FAILED && mprotect(memory, page, PROT_NONE) != 0) {
+    munmap(memory, size);
+    memory = MAP_FAILED;
+  }
   memory_ = memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
   size_ = memory_ == nullptr ? 0 : size;
-  return memory_ != nullptr && mprotect(memory_, page, PROT_NONE) == 0;
+  return memory_ != nullptr;
 }
 
 bool OwnStack::call(std::uint64_t bytes, CpuKernel kernel, const std::uint64_t* arguments,

@@ -195,8 +195,8 @@ void CpuEmitter::make_slots(Place& place) {
     if (place.crosses) {
       part = ir_.api().ArrayType2(part, gangs_);
       bytes *= gangs_;
-      is_shared = is_large_ || stack_bytes_ + bytes > kMaxStackBytes;
-      if (!is_shared) stack_bytes_ += bytes;
+      is_shared = is_large_ || taken_ + bytes > kMaxStackBytes;
+      if (!is_shared) taken_ += bytes;
     }
     place.slots[i] = make_slot(part, bytes, body_[place.local].name.c_str(), is_shared);
   }
@@ -493,10 +493,12 @@ void CpuEmitter::statements(StmtId begin, StmtId end, Ir::Block behind) {
   }
   ir_.jump(behind);
   // Some came to `behind` from before the end.
-  const bool may_leave = !rows_known_.empty() && std::any_of(
-      body_.stmts.begin() + begin.index, body_.stmts.begin() + end.index, [](const Stmt& stmt) {
-        return std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
-      });
+  const bool may_leave =
+      !rows_known_.empty() && std::any_of(body_.stmts.begin() + begin.index,
+                                          body_.stmts.begin() + end.index, [](const Stmt& stmt) {
+                                            return std::holds_alternative<Return>(stmt) ||
+                                                   std::holds_alternative<Break>(stmt);
+                                          });
   if (may_leave) rows_known_.clear();
   block_end_ = around;
 }

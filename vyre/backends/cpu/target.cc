@@ -25,11 +25,7 @@ std::string more_features() {
 }
 #endif
 
-}  // namespace
-
-std::span<const std::string_view> cpu_targets() { return kTargets; }
-
-std::optional<CpuTarget> find_cpu_target(std::string_view name) {
+std::optional<CpuTarget> target_of(std::string_view name) {
   const std::string triple = "x86_64-unknown-linux-gnu";
   if (name == "avx512") return CpuTarget{triple, "x86-64-v4", "", 16, 512, 32};
   if (name == "avx2") return CpuTarget{triple, "x86-64-v3", "+fast-gather", 8, 256};
@@ -38,6 +34,21 @@ std::optional<CpuTarget> find_cpu_target(std::string_view name) {
   if (name == "aarch64")
     return CpuTarget{"aarch64-unknown-linux-gnu", "generic", "", 4, 128, 32, false};
   return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const std::string_view> cpu_targets() { return kTargets; }
+
+std::optional<CpuTarget> find_cpu_target(std::string_view name) {
+  std::optional<CpuTarget> target = target_of(name);
+  const char* pieces = std::getenv("VYRE_CPU_PIECES");
+  const std::uint64_t size = pieces == nullptr ? 0 : std::strtoull(pieces, nullptr, 10);
+  if (target && size != 0) {
+    target->large = 0;
+    target->piece = std::max<std::uint64_t>(20, size);
+  }
+  return target;
 }
 
 bool runs_here([[maybe_unused]] std::string_view name) {
@@ -53,9 +64,7 @@ bool runs_here([[maybe_unused]] std::string_view name) {
 #endif
 }
 
-namespace {
-
-std::optional<CpuTarget> fastest_target() {
+std::optional<CpuTarget> host_target() {
   if (const char* wanted = std::getenv("VYRE_CPU"); wanted != nullptr) {
     return runs_here(wanted) ? find_cpu_target(wanted) : std::nullopt;
   }
@@ -75,21 +84,11 @@ std::optional<CpuTarget> fastest_target() {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<CpuTarget> host_target() {
-  std::optional<CpuTarget> target = fastest_target();
-  if (const char* pieces = std::getenv("VYRE_CPU_PIECES"); pieces != nullptr && target) {
-    target->large = 0;
-    target->piece = std::max<std::uint64_t>(20, std::strtoull(pieces, nullptr, 10));
-  }
-  return target;
-}
-
 std::string text(const CpuTarget& target) {
   return target.triple + " " + target.name + " " + target.features + " " +
-         std::to_string(target.width) + "x" + std::to_string(target.bits) + " " +
-         std::to_string(target.large) + "/" + std::to_string(target.piece);
+         std::to_string(target.width) + "x" + std::to_string(target.bits) +
+         (target.slow_gathers ? " slow gathers " : " ") + std::to_string(target.large) + "/" +
+         std::to_string(target.piece);
 }
 
 }  // namespace vyre
