@@ -417,8 +417,7 @@ TEST(Ptx, LinesAndNamesOfTheProgramAreInTheCode) {
   EXPECT_EQ(count_of(code, "[.]loc 1 10 0\n\t// out\\[invocation_id.x\\] = total"), 1u) << code;
   EXPECT_GE(count_of(code, "\\$total"), 3u) << code;
   EXPECT_GE(count_of(code, "\\$round"), 3u) << code;
-  EXPECT_EQ(ptx_header("a\"b.vyre"),
-            ".version 6.3\n.target sm_75\n.address_size 64\n.file 1 \"a?b.vyre\"\n");
+  EXPECT_EQ(ptx_header("a\"b.vyre"), ptx_header("") + ".file 1 \"a?b.vyre\"\n");
 }
 
 TEST(Ptx, ManyBuffersAreInATable) {

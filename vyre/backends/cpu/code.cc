@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <csetjmp>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -36,21 +37,46 @@ Memory& memory() {
 }
 constexpr std::size_t kMaxKept = 256;
 
+// What LLVM cannot compile ends the process, unless somebody takes control. Here that is whoever
+// waits for the thread; what LLVM had in hand is lost.
+struct Attempt {
+  std::jmp_buf back{};
+  std::string problem;
+};
+thread_local Attempt* attempt = nullptr;
+
+void give_up(const char* reason) {
+  if (attempt == nullptr) return;
+  attempt->problem = reason;
+  std::longjmp(attempt->back, 1);
+}
+
 // Calls make() on a thread whose stack LLVM and deep expressions fit, whatever the caller's is.
+// Gives what LLVM said if it gave up; empty: it did not.
 template <class Make>
-void on_large_stack(Make make) {
+std::string on_large_stack(const llvm::Api& api, Make make) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
+  static const bool installed = (api.InstallFatalErrorHandler(give_up), true);
+  (void)installed;
+  struct Work {
+    Make& make;
+    Attempt attempt;
+  } work{make, {}};
+  const auto run = [](void* given) -> void* {
+    auto& mine = *static_cast<Work*>(given);
+    attempt = &mine.attempt;
+    if (setjmp(mine.attempt.back) == 0) mine.make();
+    attempt = nullptr;
+    return nullptr;
+  };
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kBytes);
   pthread_t thread{};
-  const auto run = [](void* work) -> void* {
-    (*static_cast<Make*>(work))();
-    return nullptr;
-  };
-  const bool runs = pthread_create(&thread, &attributes, run, &make) == 0;
+  const bool runs = pthread_create(&thread, &attributes, run, &work) == 0;
   pthread_attr_destroy(&attributes);
-  runs ? (void)pthread_join(thread, nullptr) : make();
+  runs ? (void)pthread_join(thread, nullptr) : (void)run(&work);
+  return work.attempt.problem;
 }
 
 }  // namespace
@@ -133,7 +159,8 @@ Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target) {
     if (api == nullptr) return no_llvm(reason);
     if (!made) return made.diagnostics();
     Result<CpuCode> code = CpuCode{};
-    on_large_stack([&] { code = emit_cpu(*api, *made); });
+    const std::string problem = on_large_stack(*api, [&] { code = emit_cpu(*api, *made); });
+    if (!problem.empty()) return diagnose<message::no_machine_code>(made->program.name, problem);
     if (!code) return code.diagnostics();
     program = CpuProgram{key,
                          made->program.workgroup_size,
@@ -155,7 +182,8 @@ Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuT
   const Result<CpuReady> made = prepare_cpu(linked, target);
   if (!made) return made.diagnostics();
   Result<std::string> text = std::string();
-  on_large_stack([&] { text = print_cpu(*api, *made, what); });
+  const std::string problem = on_large_stack(*api, [&] { text = print_cpu(*api, *made, what); });
+  if (!problem.empty()) return diagnose<message::no_machine_code>(made->program.name, problem);
   return text;
 }
 

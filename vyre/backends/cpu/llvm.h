@@ -23,6 +23,7 @@ using PassOptions = struct OpaquePassOptions*;
 using Error = struct OpaqueError*;
 using Diagnostic = struct OpaqueDiagnostic*;
 using DiagnosticHandler = void (*)(Diagnostic, void*);
+using FatalErrorHandler = void (*)(const char*);
 
 struct Api {
 #define FUNCTION(result, name, parameters) result(*name) parameters = nullptr;

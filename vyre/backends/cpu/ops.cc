@@ -273,6 +273,18 @@ Value Ops::less(Pair a, Pair b) {
   return ir_.either(ir_.compare(Compare::Ult, a.high, b.high), ir_.both(same, below));
 }
 
+// The upper half of a pair that is shifted to the left, or the lower of one that is to the right.
+// As a scalar without LLVM's operation for it: where the result is one bit, LLVM 19 fails to select
+// an instruction.
+Value Ops::shifted_pair(bool left, Pair a, Value count) {
+  if (ir_.is_vector(count))
+    return ir_.call(left ? "llvm.fshl" : "llvm.fshr", {a.high, a.low, count});
+  const Value one = ir_.wide(1);
+  const Value rest = ir_.exclusive(count, ir_.wide(63));
+  return left ? ir_.either(ir_.shl(a.high, count), ir_.lshr(ir_.lshr(a.low, one), rest))
+              : ir_.either(ir_.lshr(a.low, count), ir_.shl(ir_.shl(a.high, one), rest));
+}
+
 // One lane after the other.
 Ops::Pair Ops::divided(Operation op, Pair a, Pair b) {
   const Ir::Type whole = ir_.integer(128);
@@ -348,24 +360,21 @@ Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
     case Operation::BitAnd: return pair({ir_.both(a.low, b.low), ir_.both(a.high, b.high)});
     case Operation::Shl: {
       const Value low = ir_.shl(a.low, count());
-      return either(is_far(), {zero, low}, {low, ir_.call("llvm.fshl", {a.high, a.low, count()})});
+      return either(is_far(), {zero, low}, {low, shifted_pair(true, a, count())});
     }
     case Operation::Shr: {
       const Value high = ir_.lshr(a.high, count());
-      return either(is_far(), {high, zero},
-                    {ir_.call("llvm.fshr", {a.high, a.low, count()}), high});
+      return either(is_far(), {high, zero}, {shifted_pair(false, a, count()), high});
     }
     case Operation::RotateLeft:
     case Operation::RotateRight: {
       const Lanes turned = either(is_far(), {a.high, a.low}, a);
       const Value low = turned.parts[0];
       const Value high = turned.parts[1];
-      if (op == Operation::RotateLeft) {
-        return pair({ir_.call("llvm.fshl", {low, high, count()}),
-                     ir_.call("llvm.fshl", {high, low, count()})});
-      }
-      return pair({ir_.call("llvm.fshr", {high, low, count()}),
-                   ir_.call("llvm.fshr", {low, high, count()})});
+      const bool left_turn = op == Operation::RotateLeft;
+      const Value first = shifted_pair(left_turn, {low, high}, count());
+      const Value second = shifted_pair(left_turn, {high, low}, count());
+      return left_turn ? pair({second, first}) : pair({first, second});
     }
     case Operation::Add: return pair(sum(a, b));
     case Operation::Sub: return pair(difference(a, b));

@@ -71,6 +71,7 @@ class Ops {
   Pair difference(Pair a, Pair b);
   Value less(Pair a, Pair b);
   Pair divided(Operation op, Pair a, Pair b);
+  Value shifted_pair(bool left, Pair a, Value count);
   Value count_for(Value count, unsigned bits);
 
   Ir& ir_;

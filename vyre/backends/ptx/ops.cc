@@ -334,6 +334,12 @@ PtxValue PtxOps::cast(DataType target, const PtxValue& value) {
 PtxValue PtxOps::select(const PtxValue& condition, const PtxValue& yes, const PtxValue& no) {
   if (condition.parts[0].is_literal()) return condition.parts[0].value != 0 ? yes : no;
   const Operand chooses = truth(condition);
+  if (is_bit(yes) && is_bit(no) && (yes.is_test || no.is_test)) {
+    const Operand first = code_.predicate("and", "pred", {chooses, truth(yes)});
+    const Operand otherwise = code_.predicate("not", "pred", {chooses});
+    const Operand second = code_.predicate("and", "pred", {otherwise, truth(no)});
+    return {yes.type, true, {code_.predicate("or", "pred", {first, second})}};
+  }
   const PtxValue a = whole(yes);
   const PtxValue b = whole(no);
   PtxValue result{yes.type, false, {}};
