@@ -23,7 +23,7 @@ namespace vyre {
 namespace {
 
 TEST_F(Cpu, GeneratedProgramsGiveTheSameBytes) {
-  const std::uint64_t count = check_generated(0, is_long() ? 100'000 : kSanitized ? 150 : 2'000);
+  const std::uint64_t count = check_generated(0, is_long() ? 100'000 : kSanitized ? 100 : 800);
   EXPECT_GE(compared_, count * 9 / 10);  // of the rest the interpreter would take too long
 }
 
@@ -35,7 +35,7 @@ TEST_F(Cpu, GeneratedProgramsGiveTheSameBytesWithOtherVectors) {
     if (!runs_here(name) || is_host) continue;
     setenv("VYRE_CPU", std::string(name).c_str(), 1);
     SCOPED_TRACE(name);
-    check_generated(50'000, is_long() ? 10'000 : kSanitized ? 20 : 300);
+    check_generated(50'000, is_long() ? 10'000 : kSanitized ? 15 : 100);
   }
 }
 

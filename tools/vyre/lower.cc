@@ -43,8 +43,10 @@ Result<std::uint64_t> fill_cache(const Invocation& invocation, const CpuTarget& 
       const Result<CpuProgram> made = compile_cpu(*linked, target);
       if (!made.ok()) return made.diagnostics();
       if (!read_cache(made->key)) {
-        Diagnostic wrong = diagnose<message::unwritable>("the cache does not keep it");
-        wrong.file = cache_stats().folder;
+        const CacheStats stats = cache_stats();
+        const std::string why = stats.refusal.empty() ? "" : ": " + stats.refusal;
+        Diagnostic wrong = diagnose<message::unwritable>("the cache does not keep it" + why);
+        wrong.file = stats.folder;
         return wrong;
       }
       ++count;
@@ -169,14 +171,16 @@ int run_cache(const Invocation& invocation, const Console& console) {
                   (kind.empty() ? "this machine" : kind) + " into " + path_text(stats.folder) +
                   "\n");
   } else if (invocation.has("--clear")) {
-    console.print("Deleted " + plural(cleared, "program") + " from " + path_text(stats.folder) +
-                  "\n");
+    console.print(
+        "Deleted " + plural(cleared, "program") + " from " + path_text(stats.folder) +
+        (stats.files == 0 ? "" : "; " + std::to_string(stats.files) + " are still there") + "\n");
   } else {
     console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
                   path_text(stats.folder) + "\n");
   }
   // Who wants it cleared does not want to hear that it is fine.
-  return used || !invocation.has("--clear") ? kFine : kEnvironment;
+  const bool is_cleared = used && stats.files == 0;
+  return is_cleared || !invocation.has("--clear") ? kFine : kEnvironment;
 }
 
 }  // namespace vyre

@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMaxRounds = 64;
 constexpr std::uint64_t kMaxUnrolled = 16'384;  // expressions of one loop, as written out
-constexpr std::uint64_t kMaxTotal = 50'000;     // of the whole program, beyond what it was; or,
-constexpr std::uint64_t kMaxGrowth = 8;         // where that is more, so many times what it was
+constexpr std::uint64_t kMaxTotal = 16'384;     // of a program, which has no more itself
 constexpr std::uint64_t kBarrier = 32;          // what one counts: it ends loops over invocations
 constexpr std::uint32_t kPartly = 4;            // rounds at a time
 constexpr std::uint64_t kMaxPartly = 250;       // expressions of each
@@ -98,7 +97,7 @@ class Unroller {
     for (const Stmt& stmt : body_.stmts) {
       for (ExprId root : roots(stmt)) own += sizes[root.index];
     }
-    const std::uint64_t most = std::max(kMaxTotal, kMaxGrowth * own);
+    const std::uint64_t most = own > kMaxTotal ? 0 : kMaxTotal;
     // What is inside comes behind.
     std::vector<std::uint64_t> cost(count);  // of a statement with all in it
     std::uint64_t total = 0;

@@ -335,8 +335,8 @@ PtxValue PtxOps::select(const PtxValue& condition, const PtxValue& yes, const Pt
   if (condition.parts[0].is_literal()) return condition.parts[0].value != 0 ? yes : no;
   const Operand chooses = truth(condition);
   if (is_bit(yes) && is_bit(no) && (yes.is_test || no.is_test)) {
-    // Not as (c and yes) or (not c and no), nor on words: ptxas joins those with a wrong table where
-    // `no` depends on c (docs/backends/cuda.md).
+    // Not as (c and yes) or (not c and no), nor on words: ptxas joins those with a wrong table
+    // where `no` depends on c (docs/backends/cuda.md).
     const Operand other = truth(no);
     const Operand differs = code_.predicate("xor", "pred", {truth(yes), other});
     const Operand changes = code_.predicate("and", "pred", {chooses, differs});
