@@ -26,7 +26,7 @@ std::string progress_text(double done, double seconds) {
 }
 
 Progress::Progress(const Console& console) : console_(console) {
-  if (console.err_is_terminal) thread_ = std::thread([this] { watch(); });
+  if (console.err_is_terminal) thread_.start([this] { watch(); });
 }
 
 Progress::~Progress() {

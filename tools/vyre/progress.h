@@ -6,9 +6,9 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <thread>
 
 #include "tools/vyre/command.h"
+#include "vyre/base/thread.h"
 
 namespace vyre {
 
@@ -30,7 +30,7 @@ class Progress {
   std::mutex mutex_;
   std::condition_variable ends_;
   bool ended_ = false;
-  std::thread thread_;  // its own, because a single workgroup may take very long
+  Thread thread_;  // its own, because a single workgroup may take very long
 };
 
 // "3 %, 2 s, about 65 s left"

@@ -10,11 +10,16 @@ namespace vyre {
 namespace {
 
 constexpr std::uint32_t kMaxRounds = 64;
-constexpr std::uint64_t kMaxUnrolled = 16'384;  // expressions of one loop, as written out
-constexpr std::uint64_t kMaxTotal = 16'384;     // of a program, which has no more itself
-constexpr std::uint64_t kBarrier = 32;          // what one counts: it ends loops over invocations
+constexpr std::uint64_t kMaxUnrolled = 12'000;  // expressions of all loops, as written out
 constexpr std::uint32_t kPartly = 4;            // rounds at a time
 constexpr std::uint64_t kMaxPartly = 250;       // expressions of each
+
+// What a statement counts without its expressions and blocks. A barrier ends loops over
+// invocations, and invocations that leave take code at every end of a block around.
+std::uint64_t own_cost(const Stmt& stmt) {
+  const bool leaves = std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
+  return leaves || std::holds_alternative<Barrier>(stmt) ? 32 : 1;
+}
 
 class Unroller {
  public:
@@ -97,7 +102,7 @@ class Unroller {
     for (const Stmt& stmt : body_.stmts) {
       for (ExprId root : roots(stmt)) own += sizes[root.index];
     }
-    const std::uint64_t most = own > kMaxTotal ? 0 : kMaxTotal;
+    const std::uint64_t most = own > kMaxUnrolled ? 0 : kMaxUnrolled;
     // What is inside comes behind.
     std::vector<std::uint64_t> cost(count);  // of a statement with all in it
     std::uint64_t total = 0;
@@ -106,7 +111,7 @@ class Unroller {
       for (StmtId id{i + 1}; id < next(body_, StmtId{i}); id = next(body_, id)) {
         inside += cost[id.index];
       }
-      cost[i] = (std::holds_alternative<Barrier>(body_.stmts[i]) ? kBarrier : 1) + inside;
+      cost[i] = own_cost(body_.stmts[i]) + inside;
       for (ExprId root : roots(body_.stmts[i])) cost[i] += sizes[root.index];
       const For* loop = std::get_if<For>(&body_.stmts[i]);
       if (loop == nullptr || breaks[i]) continue;
@@ -116,8 +121,7 @@ class Unroller {
         continue;
       }
       const std::uint32_t times = to.imm - from.imm;
-      if (times > 1 &&
-          (times > kMaxRounds || times * inside > kMaxUnrolled || total + times * inside > most)) {
+      if (times > 1 && (times > kMaxRounds || total + times * inside > most)) {
         continue;
       }
       rounds_[i] = times;

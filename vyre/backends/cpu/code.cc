@@ -1,18 +1,16 @@
 #include "vyre/backends/cpu/code.h"
 
-#include <pthread.h>
-
 #include <csetjmp>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/gangs.h"
 #include "vyre/backends/cpu/pieces.h"
 #include "vyre/backends/cpu/target.h"
+#include "vyre/base/thread.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
 #include "vyre/passes/specialise.h"
@@ -58,25 +56,15 @@ std::string on_large_stack(const llvm::Api& api, Make make) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   static const bool installed = (api.InstallFatalErrorHandler(give_up), true);
   (void)installed;
-  struct Work {
-    Make& make;
-    Attempt attempt;
-  } work{make, {}};
-  const auto run = [](void* given) -> void* {
-    auto& mine = *static_cast<Work*>(given);
-    attempt = &mine.attempt;
-    if (setjmp(mine.attempt.back) == 0) mine.make();
+  Attempt mine;
+  const auto run = [&] {
+    attempt = &mine;
+    if (setjmp(mine.back) == 0) make();
     attempt = nullptr;
-    return nullptr;
   };
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kBytes);
-  pthread_t thread{};
-  const bool runs = pthread_create(&thread, &attributes, run, &work) == 0;
-  pthread_attr_destroy(&attributes);
-  runs ? (void)pthread_join(thread, nullptr) : (void)run(&work);
-  return work.attempt.problem;
+  Thread thread;
+  thread.start(run, kBytes) ? thread.join() : run();
+  return mine.problem;
 }
 
 }  // namespace
@@ -153,9 +141,11 @@ Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target) {
     // The first time LLVM takes as long to load as the program takes to optimise.
     std::string reason;
     const llvm::Api* api = nullptr;
-    std::thread loader([&] { api = llvm::load_llvm(reason); });
+    Thread loader;
+    const auto load = [&] { api = llvm::load_llvm(reason); };
+    const bool loads = loader.start(load);
     const Result<CpuReady> made = prepare_cpu(linked, target);
-    loader.join();
+    loads ? loader.join() : load();
     if (api == nullptr) return no_llvm(reason);
     if (!made) return made.diagnostics();
     Result<CpuCode> code = CpuCode{};

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "vyre/base/thread.h"
+
 namespace vyre {
 namespace {
 
@@ -61,7 +63,10 @@ class Pool {
  public:
   Pool() {
     // The calling thread is one of the workers.
-    for (unsigned i = 1; i < worker_count(); ++i) std::thread([this] { serve(); }).detach();
+    for (unsigned i = 1; i < worker_count(); ++i) {
+      Thread worker;
+      if (worker.start([this] { serve(); })) worker.detach();
+    }
   }
 
   void run(const Job& job) {

@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "vyre/base/thread.h"
+
 namespace vyre {
 namespace {
 
@@ -68,7 +70,12 @@ CudaStaging::Copied CudaStaging::copy(Job& job, cuda::Stream stream) {
       break;
     }
     const std::lock_guard lock(mutex_);
-    std::thread([this, which = worker.get()] { serve(*which); }).detach();
+    Thread thread;
+    if (!thread.start([this, which = worker.get()] { serve(*which); })) {
+      most_workers_ = workers_.size();
+      break;
+    }
+    thread.detach();
     workers_.push_back(std::move(worker));
   }
   job.workers = std::min(job.workers, workers_.size());
