@@ -36,7 +36,7 @@ TEST(Ptx, WhatIsProvedIsNotChecked) {
       ptx_of(with_body("  out[invocation_id.x] = table[a[invocation_id.x] & 0x1ff]"));
   EXPECT_EQ(count_of(open, "\n\t@%p[0-9]+ ld.global.nc.u32"), 2 * kCopies) << open;
   EXPECT_EQ(count_of(open, "\n\t@%p[0-9]+ st.global.u32"), kCopies) << open;
-  EXPECT_EQ(count_of(open, R"(ld\.const\.u32 %r[0-9]+, \[vyre_zero\];\n\t@)"), 2 * kCopies) << open;
+  EXPECT_EQ(count_of(open, R"(ld\.const\.u32 %r[0-9]+, \[_zero\];\n\t@)"), 2 * kCopies) << open;
 }
 
 TEST(Ptx, OnlyWhatNobodyWritesIsLoadedAsSuch) {
@@ -70,7 +70,7 @@ TEST(Ptx, WhatTheAssemblerGetsWrongIsNotThere) {
   const std::string loads = ptx_of(with_body(R"(
   if invocation_id.x < 7 { out[invocation_id.x] = table[3] })"));
   EXPECT_EQ(count_of(loads, "ld.global"),
-            count_of(loads, R"(ld\.const\.u32 %r[0-9]+, \[vyre_zero\];\n\t@%p[0-9]+ ld)"))
+            count_of(loads, R"(ld\.const\.u32 %r[0-9]+, \[_zero\];\n\t@%p[0-9]+ ld)"))
       << loads;
   // A choice between tests, as (c and yes) or (not c and no).
   const std::string chooses = ptx_of(with_body(R"(

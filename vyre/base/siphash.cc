@@ -11,7 +11,7 @@ namespace {
 // another one, the hashes are others too, and serve as well.
 std::uint64_t word_at(const void* bytes, std::size_t count) {
   std::uint64_t word = 0;
-  std::memcpy(&word, bytes, count);
+  if (count != 0) std::memcpy(&word, bytes, count);  // of no bytes there may be no address
   return word;
 }
 

@@ -1211,7 +1211,7 @@ void Emitter::put_load(const BufferDecl& buffer, const Operand& condition, const
   for (const Operand& part : to) {
     if (!condition.exists()) break;
     const bool is_wide = part.kind == Kind::Wide;
-    code_.put(is_wide ? "ld.const.u64 " : "ld.const.u32 ", part, ", [vyre_zero]");
+    code_.put(is_wide ? "ld.const.u64 " : "ld.const.u32 ", part, ", [_zero]");
   }
   code_.put_if(condition, space(buffer, true), width_of(to.size()), element_of(buffer), to, ", ",
                from);

@@ -51,7 +51,7 @@ Result<PtxShape> ptx_shape(const Program& program, const PtxCopies& copies) {
 std::string ptx_header(std::string_view file) {
   std::string text =
       ".version 6.3\n.target sm_75\n.address_size 64\n"
-      ".visible .const .align 8 .u64 vyre_zero = 0;\n";
+      ".visible .const .align 8 .u64 _zero = 0;\n";
   if (file.empty()) return text;
   text += ".file 1 \"";
   for (const char c : file) text += c >= ' ' && c <= '~' && c != '"' && c != '\\' ? c : '?';
