@@ -550,6 +550,23 @@ program behind workgroup(16) {
 )",
                  {8, 1, 1},
                  {{"a", words(random, 128)}, {"out", words(random, 128)}}});
+  // LLVM finds out late that the count of the last rotation is 0.
+  all.push_back({R"(
+program turns workgroup(1, 2) {
+  read_write out: i32[]
+  read       a: u64[]
+  workgroup  w: u32[1]
+
+  let x = mul_high(vec2u32(bool(vec4u32(u128(a[0])) ^ vec4u32(0, 64, 0, 0))), vec2u32(invocation_id.y))
+  let some = i32(x) > -1i32
+  let low = vec4u32(some, some, 0, 0) ^ vec4u32(0xfffffffc, 0xffffffff, 0xffffffff, 0xffffffff)
+  let n = min(vec4u32(min(i32(low), i32(x))), vec4u32(0xb49ee19c, 0x98c7d4ea, 0x10d8595a, 0x4c3e8887))
+  let turned = rotl(vec4u32(0, 64, 0, 0), n)
+  out[invocation_id.y] = i32(bool(u32(u128(rotl(turned, turned)) >> 32) & 1))
+}
+)",
+                 {1, 1, 1},
+                 {{"out", {7}}, {"a", {}}}});
   return all;
 }
 

@@ -36,7 +36,7 @@ class CpuEmitter {
         types_(types_of(body_, program_.buffers, {}, {})),
         records_(ready.is_large ? Records{} : find_records(program_, shapes_)),
         ir_(api, target_.width, program_.name.c_str()),
-        ops_(ir_, has_masks(target_)),
+        ops_(ir_, target_),
         width_(target_.width),
         is_limited_(ready.is_limited),
         is_large_(ready.is_large) {

@@ -55,7 +55,7 @@ Ir::Value Ir::ramp(Type element, std::uint64_t first, std::uint64_t step) {
 }
 
 Ir::Value Ir::splat(Value scalar) {
-  if (api_.IsConstant(scalar) != 0) {
+  if (is_constant(scalar)) {
     std::vector<Value> lanes(width_, scalar);
     return api_.ConstVector(lanes.data(), width_);
   }

@@ -55,6 +55,7 @@ class Ir {
     if (value == nullptr || api_.IsAConstantInt(value) == nullptr) return std::nullopt;
     return api_.ConstIntGetZExtValue(value);
   }
+  bool is_constant(Value value) { return api_.IsConstant(value) != 0; }
   Value zero(Type type) { return api_.ConstNull(type); }
   Value ones(Type type) { return api_.ConstAllOnes(type); }
 

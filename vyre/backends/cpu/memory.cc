@@ -65,7 +65,7 @@ Value CpuEmitter::part_mask(Value mask, std::size_t parts, std::size_t row) {
 // A mask of whose lanes LLVM knows nothing. Where masks are vectors, LLVM 19 may take a half of a
 // masked load that it knows to be off for one that is on (docs/backends/cpu.md).
 Value CpuEmitter::unknown(Value mask) {
-  if (!target_.gathers || target_.bits != 256) return mask;
+  if (!is_avx2(target_)) return mask;
   const Value same = ir_.exclusive(ir_.sext(mask, 32), ir_.splat(ir_.hidden(ir_.i32, 0)));
   return ir_.compare(Compare::Slt, same, ir_.zero(ir_.type(same)));
 }
@@ -155,7 +155,7 @@ void CpuEmitter::go_on_with_slides() {
 // Which lanes are on, where that is known.
 std::optional<std::uint64_t> CpuEmitter::constant_lanes(Value mask) {
   std::uint64_t bits = 0;
-  if (mask == nullptr || ir_.api().IsConstant(mask) == 0) return std::nullopt;
+  if (mask == nullptr || !ir_.is_constant(mask)) return std::nullopt;
   for (unsigned lane = 0; lane < width_; ++lane) {
     const Value element = ir_.api().GetAggregateElement(mask, lane);
     const std::optional<std::uint64_t> bit = ir_.constant(element);

@@ -111,10 +111,14 @@ Value Ops::test(Operation op, bool is_signed, Value a, Value b) {
   }
 }
 
-// A count of 32 bits for a value of so many, modulo that.
+// A count of 32 bits for a value of so many, modulo that. On AVX2 LLVM 19 makes of a rotation,
+// which it also sees in two shifts, one shift that is undefined where the count is 0. It must not
+// find out later that the count is 0 (docs/backends/cpu.md).
 Value Ops::count_for(Value count, unsigned bits) {
   if (bits == 64) count = ir_.zext(count, 64);
-  return ir_.both(count, ir_.like(count, bits, bits - 1));
+  count = ir_.both(count, ir_.like(count, bits, bits - 1));
+  if (!is_avx2_ || !ir_.is_vector(count) || ir_.is_constant(count)) return count;
+  return ir_.exclusive(count, ir_.splat(ir_.hidden(ir_.integer(bits), 0)));
 }
 
 // On parts of 32 or 64 bits.

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "vyre/backends/cpu/emit.h"
 #include "vyre/backends/cpu/ir.h"
 #include "vyre/ir/program.h"
 
@@ -34,8 +35,8 @@ inline unsigned part_bits(DataType type) {
 
 class Ops {
  public:
-  // `has_masks`: the CPU has registers for them.
-  Ops(Ir& ir, bool has_masks) : ir_(ir), has_masks_(has_masks) {}
+  Ops(Ir& ir, const CpuTarget& target)
+      : ir_(ir), has_masks_(has_masks(target)), is_avx2_(is_avx2(target)) {}
 
   // With the meaning of eval(); a unary operation ignores `b`.
   Lanes apply(Operation op, Lanes a, Lanes b);
@@ -76,6 +77,7 @@ class Ops {
 
   Ir& ir_;
   const bool has_masks_;
+  const bool is_avx2_;
 };
 
 }  // namespace vyre
