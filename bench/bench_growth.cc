@@ -15,13 +15,15 @@
 //   avx512  optimised programs to machine code by LLVM, without the cache; also avx2
 // and `whole`: text to machine code for avx512, or for avx2 where that takes longer.
 //
-// A family's text has about 10, 20, 40, 80 and 160 KB, for machine code 5, 10, 20 and 40 KB. For
+// A family's text has about 10, 20, 40, 80 and 160 KB, for machine code 20, 80 and 320 KB. For
 // each length the CPU time of the process is taken a few times, and the least counts: other
-// processes make it longer, nothing makes it shorter. The time for a single repetition is
-// subtracted, as it is the same for all lengths. The exponent is the slope of log(time) over
-// log(bytes) that fits the last three lengths best: 1 is linear, 2 quadratic. Behind it is the time
-// for 20 KB. `!` marks exponents above 1.2, and `whole` above 2 s. A dash is what there is
-// nothing to say about: a stage that was not asked for, or that has an error in its programs.
+// processes make it longer, nothing makes it shorter. The exponent is the slope of log(time) over
+// log(bytes) that fits the last three lengths best: 1 is linear, 2 quadratic. The time for a single
+// repetition is subtracted first, as it is the same for all lengths. For machine code the last two
+// lengths count, and nothing is subtracted: a short program is compiled as one function, with more
+// effort, and a long one is not. After it is the time for 20 KB. `!` marks exponents above 1.2, and
+// `whole` above 2 s. A dash is what there is nothing to say about: a stage that was not asked for,
+// or that has an error in its programs.
 //
 // Each family and stage runs in a process of its own, which ends once a text has taken longer than
 // kLongest; one that does not come back is killed after kKilled seconds, which is shown as `>`
@@ -142,9 +144,11 @@ std::string text_of(const GrowthFamily& family, std::size_t bytes) {
 }
 
 std::vector<std::size_t> lengths(std::size_t stage, bool is_quick) {
-  std::vector<std::size_t> all =
-      is_machine_code(stage) ? std::vector<std::size_t>{5'000, 10'000, 20'000, 40'000}
-                             : std::vector<std::size_t>{10'000, 20'000, 40'000, 80'000, 160'000};
+  if (is_machine_code(stage)) {
+    return is_quick ? std::vector<std::size_t>{5'000, 10'000, 20'000}
+                    : std::vector<std::size_t>{20'000, 80'000, 320'000};
+  }
+  std::vector<std::size_t> all{10'000, 20'000, 40'000, 80'000, 160'000};
   if (is_quick) all.resize(3);
   return all;
 }
@@ -212,18 +216,21 @@ Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quic
 
 // Nothing where there are not two lengths; 0 where the longest text takes too little to
 // tell.
-std::optional<double> exponent(const std::vector<Point>& points) {
+std::optional<double> exponent(const std::vector<Point>& points, std::size_t stage) {
   if (points.size() < 3) return {};
   if (points.back().seconds - points[0].seconds < 5e-4) return 0;
-  const std::size_t count = std::min<std::size_t>(3, points.size() - 1);
+  const std::size_t count =
+      std::min<std::size_t>(is_machine_code(stage) ? 2 : 3, points.size() - 1);
+  // What does not grow, where that is the same for all lengths.
+  const Point same = is_machine_code(stage) ? Point{} : points[0];
   double x = 0;
   double y = 0;
   double xx = 0;
   double xy = 0;
   for (std::size_t i = points.size() - count; i < points.size(); ++i) {
-    const double log_bytes = std::log(
-        static_cast<double>(points[i].bytes - std::min(points[i].bytes - 1, points[0].bytes)));
-    const double log_time = std::log(std::max(points[i].seconds - points[0].seconds, 1e-7));
+    const double log_bytes =
+        std::log(static_cast<double>(points[i].bytes - std::min(points[i].bytes - 1, same.bytes)));
+    const double log_time = std::log(std::max(points[i].seconds - same.seconds, 1e-7));
     x += log_bytes;
     y += log_time;
     xx += log_bytes * log_bytes;
@@ -263,6 +270,11 @@ int main(int argc, char** argv) {
       names.emplace_back(argv[++i]);
     } else if (argument == "--stage" && i + 1 < argc) {
       stages.emplace_back(argv[++i]);
+    } else {
+      std::fprintf(stderr,
+                   "usage: bench_growth [--family NAME]... [--stage check|opt|ptx|avx512|avx2]... "
+                   "[--each] [--quick]\n");
+      return argument == "--help" ? 0 : 2;
     }
   }
   const auto is_wanted = [](const std::vector<std::string>& wanted, const std::string& name) {
@@ -299,7 +311,7 @@ int main(int argc, char** argv) {
         const Growth growth = measure_apart(family, stage, is_quick);
         const Point* shown = shown_point(growth);
         char text[64] = "-";
-        if (const std::optional<double> slope = exponent(growth.points)) {
+        if (const std::optional<double> slope = exponent(growth.points, stage)) {
           const bool is_beyond = *slope > kMostExponent;
           if (is_beyond) ++beyond[stage];
           std::snprintf(text, sizeof text, "%.2f%s", *slope, is_beyond ? "!" : " ");

@@ -24,12 +24,10 @@ void CpuEmitter::write_gang(StmtId begin, StmtId end, bool fast, Value mask) {
   mask_ = first_mask_ = mask;
   moved_.clear();
   fetched_.clear();
-  const Ir::Type masks = ir_.vector(ir_.boolean);
   alive_ = {};
   for (StmtId id = begin; id < end && !alive_.exists(); id = next(body_, id)) {
     if (!leaving_[id.index].returns) continue;
-    alive_ = make_slot(masks, kMaskBytes, "alive", is_large_);
-    ir_.store(full_mask(), address(alive_));
+    alive_ = make_mask("alive");
   }
   // Locals of another version of the same statements are not those of this one.
   for (std::uint32_t i = begin.index; i < end.index; ++i) {

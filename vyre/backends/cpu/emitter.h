@@ -57,7 +57,6 @@ class CpuEmitter {
  private:
   // What locals that live across barriers, and workgroup memory, may take on the stack.
   static constexpr std::uint64_t kMaxStackBytes = std::uint64_t{128} << 10;
-  static constexpr std::uint64_t kMaskBytes = 8;
   // Bytes that go through the caches together.
   static constexpr std::uint32_t kLine = 64;
 
@@ -175,6 +174,9 @@ class CpuEmitter {
   void write_piece(const WaitingPiece& waiting);
   void write_operation(const OperationKey& key, Value function);
   Lanes apply(Operation op, const Lanes& a, const Lanes& b);
+  void call_scatter(DataType element, Value address, Value index, Value mask, const Lanes& value);
+  void write_scatter(DataType element, Value function);
+  Value operand(std::size_t number, std::size_t part = 0);
   void put_operand(std::size_t number, const Lanes& lanes);
   Lanes get_operand(std::size_t number, DataType type);
   Value frame(std::uint64_t offset) { return ir_.at(ir_.i8, scratch_, ir_.wide(offset)); }
@@ -187,6 +189,10 @@ class CpuEmitter {
   Value argument(std::size_t i) { return ir_.at(ir_.i64, arguments_, ir_.wide(i)); }
   std::uint64_t reserve(std::uint64_t bytes);
   Slot make_slot(Ir::Type type, std::uint64_t bytes, const char* name, bool is_shared);
+  Slot make_mask(const char* name);
+  Value get_mask(Slot& slot);
+  void put_mask(Slot& slot, Value mask);
+  void turn_off(Slot& slot, Value lanes);
   Value address(Slot& slot);
   Buffer& buffer_at(std::size_t index);
   void write_region(StmtId begin, StmtId end);
@@ -326,7 +332,8 @@ class CpuEmitter {
   };
   void put_rows(const std::vector<Waiting>& stores);
   bool may_stream(StmtId id, const Store& store);
-  Value pointers(const Buffer& buffer, DataType element, Value index, std::size_t part);
+  Value pointers(Value address, DataType element, Value index, std::size_t part);
+  void scatter(DataType element, Value address, Value index, Value mask, const Lanes& value);
   Ir::Type part_type(DataType type) { return part_bits(type) == 64 ? ir_.i64 : ir_.i32; }
 
   const Program& program_;
@@ -365,7 +372,8 @@ class CpuEmitter {
   std::vector<Value> functions_;  // of pieces, where they are called
   std::vector<WaitingPiece> waiting_pieces_;
   std::map<OperationKey, Value> operations_;
-  std::uint64_t operands_ = 0;  // where operations find and leave them
+  std::map<DataType, Value> scatters_;  // functions for them
+  std::uint64_t operands_ = 0;          // where operations find and leave them
   std::pair<std::uint64_t, std::uint64_t> workgroup_memory_;  // where it is, and its size
   Value arguments_ = nullptr;
   std::uint32_t function_ = 0;  // the piece that is being written

@@ -44,6 +44,35 @@ Value CpuEmitter::address(Slot& slot) {
   return slot.address;
 }
 
+// --- Masks
+// ----------------------------------------------------------------------------------------
+
+// Memory for a mask, which is the present one at first.
+CpuEmitter::Slot CpuEmitter::make_mask(const char* name) {
+  Slot slot = make_slot(ir_.vector(ir_.boolean), std::uint64_t{width_} * 4, name, is_large_);
+  put_mask(slot, full_mask());
+  return slot;
+}
+
+// In the memory of the thread, a mask is words where the CPU has no registers for masks: LLVM would
+// pack and unpack it bit by bit.
+Value CpuEmitter::get_mask(Slot& slot) {
+  if (!slot.is_shared || has_masks(target_)) {
+    return ir_.load(ir_.vector(ir_.boolean), address(slot));
+  }
+  const Value words = ir_.load(ir_.vector(ir_.i32), address(slot), 4);
+  return ir_.compare(Compare::Slt, words, ir_.zero(ir_.type(words)));
+}
+
+void CpuEmitter::put_mask(Slot& slot, Value mask) {
+  const bool is_words = slot.is_shared && !has_masks(target_);
+  ir_.store(is_words ? ir_.sext(mask, 32) : mask, address(slot), is_words ? 4 : 0);
+}
+
+void CpuEmitter::turn_off(Slot& slot, Value lanes) {
+  put_mask(slot, ir_.both(get_mask(slot), ir_.invert(lanes)));
+}
+
 CpuEmitter::Buffer& CpuEmitter::buffer_at(std::size_t index) {
   Buffer& buffer = buffers_[index];
   if (!is_large_ || (buffer.address != nullptr && buffer.function == function_)) return buffer;
@@ -143,6 +172,7 @@ void CpuEmitter::write_large() {
     write_piece(waiting);
   }
   for (const auto& [operation, function] : operations_) write_operation(operation, function);
+  for (const auto& [element, function] : scatters_) write_scatter(element, function);
 }
 
 void CpuEmitter::write_piece(const WaitingPiece& waiting) {
@@ -274,17 +304,20 @@ Lanes CpuEmitter::apply(Operation op, const Lanes& a, const Lanes& b) {
   return get_operand(2, result_of(op, a.type));
 }
 
+Value CpuEmitter::operand(std::size_t number, std::size_t part) {
+  return frame(operands_ + (4 * number + part) * width_ * 8);
+}
+
 void CpuEmitter::put_operand(std::size_t number, const Lanes& lanes) {
   for (std::size_t i = 0; i < part_count(lanes.type); ++i) {
-    ir_.store(lanes.parts[i], frame(operands_ + (4 * number + i) * width_ * 8), 8);
+    ir_.store(lanes.parts[i], operand(number, i), 8);
   }
 }
 
 Lanes CpuEmitter::get_operand(std::size_t number, DataType type) {
   Lanes lanes{type, false, {}};
   for (std::size_t i = 0; i < part_count(type); ++i) {
-    lanes.parts[i] =
-        ir_.load(ir_.vector(part_type(type)), frame(operands_ + (4 * number + i) * width_ * 8), 8);
+    lanes.parts[i] = ir_.load(ir_.vector(part_type(type)), operand(number, i), 8);
   }
   return lanes;
 }
@@ -300,6 +333,34 @@ void CpuEmitter::write_operation(const OperationKey& key, Value function) {
   ir_.begin_at(start);
 }
 
+// Stores of lanes far apart, where the CPU has no instruction for it and LLVM writes a branch for
+// each lane: also calls.
+void CpuEmitter::call_scatter(DataType element, Value address, Value index, Value mask,
+                              const Lanes& value) {
+  Value& function = scatters_[element];
+  if (function == nullptr) {
+    function = declare_function("scatter" + std::to_string(scatters_.size()));
+  }
+  put_operand(0, value);
+  put_operand(1, {DataType::Vec2U32, false, {index, ir_.sext(mask, 32)}});
+  ir_.store(address, operand(2));
+  call_function(function);
+}
+
+void CpuEmitter::write_scatter(DataType element, Value function) {
+  ir_.begin(function);
+  scratch_ = ir_.parameter(0);
+  const Ir::Block start = ir_.block("start");
+  ir_.go_on(start);
+  const Lanes value = get_operand(0, loaded_type(element));
+  const Lanes where = get_operand(1, DataType::Vec2U32);
+  const Value words = where.parts[1];
+  const Value mask = ir_.compare(Compare::Slt, words, ir_.zero(ir_.type(words)));
+  scatter(element, ir_.load(ir_.pointer(), operand(2)), where.parts[0], mask, value);
+  ir_.leave();
+  ir_.begin_at(start);
+}
+
 // What the code takes of the stack, at most; known when it is compiled.
 std::uint64_t CpuEmitter::stack_bytes() const {
   const std::map<std::string, std::uint64_t>& frames = ir_.frames();
@@ -311,6 +372,9 @@ std::uint64_t CpuEmitter::stack_bytes() const {
   std::uint64_t longest = 0;
   for (std::size_t i = 1; i <= operations_.size(); ++i) {
     longest = std::max(longest, frame_of("operation" + std::to_string(i)));
+  }
+  for (std::size_t i = 1; i <= scatters_.size(); ++i) {
+    longest = std::max(longest, frame_of("scatter" + std::to_string(i)));
   }
   // Those that are called come after those that call.
   std::vector<std::uint64_t> inside(pieces_.all.size());

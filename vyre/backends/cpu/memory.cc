@@ -107,12 +107,12 @@ void CpuEmitter::store_row(DataType element, Value pointer, Value mask, const La
 
 // The addresses of a part of any elements. From the middle of all that an index can reach, it is a
 // signed number, which the CPU's own gathers take. Without checks buffers are shorter than that.
-Value CpuEmitter::pointers(const Buffer& buffer, DataType element, Value index, std::size_t part) {
+Value CpuEmitter::pointers(Value address, DataType element, Value index, std::size_t part) {
   const DataType type = loaded_type(element);
   const std::size_t parts = part_count(type);
   const std::uint64_t middle = fast_ ? 0 : std::uint64_t{1} << 31;
-  const Value base = ir_.at(ir_.i8, buffer.address,
-                            ir_.wide(middle * stride(element) + part * part_bits(type) / 8));
+  const Value base =
+      ir_.at(ir_.i8, address, ir_.wide(middle * stride(element) + part * part_bits(type) / 8));
   if (middle != 0) index = ir_.exclusive(index, ir_.splat_number(ir_.i32, middle));
   Value offset = ir_.sext(index, 64);
   if (parts > 1) offset = ir_.mul(offset, ir_.splat_number(ir_.i64, parts));
@@ -447,9 +447,9 @@ Lanes CpuEmitter::load(ExprId id, const Expr& expr) {
   for (std::size_t i = 0; i < part_count(type); ++i) {
     const Ir::Type part = ir_.vector(part_type(type));
     std::array<Ir::Type, 2> named{part, ir_.vector(ir_.pointer())};
-    lanes.parts[i] = ir_.call(
-        "llvm.masked.gather", named,
-        {pointers(buffer, element, all, i), ir_.word(part_bits(type) / 8), on, ir_.zero(part)});
+    lanes.parts[i] = ir_.call("llvm.masked.gather", named,
+                              {pointers(buffer.address, element, all, i),
+                               ir_.word(part_bits(type) / 8), on, ir_.zero(part)});
   }
   return from_memory(element, settled(expr, lanes));
 }
@@ -577,12 +577,20 @@ void CpuEmitter::store(const Store& store) {
     return;
   }
   forget(store.buffer);
-  const Value on = mask == nullptr ? ir_.ones(ir_.vector(ir_.boolean)) : unknown(mask);
+  if (mask == nullptr) mask = ir_.ones(ir_.vector(ir_.boolean));
+  is_large_&& target_.bits != 512 ? call_scatter(element, buffer.address, all, mask, given)
+                                  : scatter(element, buffer.address, all, mask, given);
+}
+
+void CpuEmitter::scatter(DataType element, Value address, Value index, Value mask,
+                         const Lanes& value) {
+  mask = unknown(mask);
+  const DataType type = loaded_type(element);
   for (std::size_t i = 0; i < part_count(type); ++i) {
-    std::array<Ir::Type, 2> named{ir_.type(given.parts[i]), ir_.vector(ir_.pointer())};
-    ir_.call(
-        "llvm.masked.scatter", named,
-        {given.parts[i], pointers(buffer, element, all, i), ir_.word(part_bits(type) / 8), on});
+    std::array<Ir::Type, 2> named{ir_.type(value.parts[i]), ir_.vector(ir_.pointer())};
+    ir_.call("llvm.masked.scatter", named,
+             {value.parts[i], pointers(address, element, index, i), ir_.word(part_bits(type) / 8),
+              mask});
   }
 }
 

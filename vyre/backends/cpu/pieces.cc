@@ -87,6 +87,7 @@ class Weights {
     const std::uint64_t parts = part_count(type) * (part_bits(type) / 32);
     if (shapes_[index].kind == Shape::Kind::Uniform) return 4 + part_count(type);
     const bool by_lane = !target_.gathers || (is_store && target_.bits != 512);
+    if (by_lane && is_store && in_pieces_) return kCall + 3 * part_count(type);
     return 6 + parts * (by_lane ? std::uint64_t{5} * target_.width : 4);
   }
 

@@ -326,12 +326,9 @@ bool CpuEmitter::only_breaks(StmtId loop) const {
 void CpuEmitter::break_some(Value test) {
   Loop& loop = loops_.back();
   const bool all_here = mask_ == loop.mask;
-  const Ir::Type masks = ir_.vector(ir_.boolean);
-  const Value others = ir_.invert(test);
   const Value left = with(mask_, test);
-  mask_ = with(mask_, others);
-  const Value live = address(loop.live);
-  ir_.store(all_here ? mask_ : ir_.both(ir_.load(masks, live), ir_.invert(left)), live);
+  mask_ = with(mask_, ir_.invert(test));
+  all_here ? put_mask(loop.live, mask_) : turn_off(loop.live, left);
   if (all_here) loop.mask = mask_;
   const Ir::Block on = ir_.block("on");
   ir_.branch(any(mask_), on, all_here ? loop.exit : block_end_);
@@ -376,7 +373,6 @@ void CpuEmitter::begin_round(Value rounds) {
 }
 
 void CpuEmitter::repeat(StmtId id, const For& loop) {
-  const Ir::Type masks = ir_.vector(ir_.boolean);
   const Value before = mask_;
   Lanes from = ops_.whole(value(loop.from));
   Lanes to = ops_.whole(value(loop.to));
@@ -385,8 +381,7 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
   Loop open{id, ir_.block("loop.end"), {}, nullptr, function_};
   const Leaving& leaving = leaving_[id.index];
   if (varies || parts(id, true) || (mask_ != first_mask_ && leaving.returns) || is_large_) {
-    open.live = make_slot(masks, kMaskBytes, "live", is_large_);
-    ir_.store(full_mask(), address(open.live));
+    open.live = make_mask("live");
   }
   Place& place = places_[loop.variable.index];
   const Value counter = ir_.local(ir_.type(from.parts[0]), body_[loop.variable].name.c_str());
@@ -400,10 +395,10 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
   begin_round(rounds);
   Value more = ir_.compare(Compare::Ult, now, to.parts[0]);
   if (open.live.exists()) {
-    Value live = ir_.load(masks, address(open.live));
+    Value live = get_mask(open.live);
     if (varies) {
       live = ir_.both(live, more);
-      ir_.store(live, address(open.live));
+      put_mask(open.live, live);
       more = any(live);
     } else if (is_large_ || !only_breaks(id)) {
       more = ir_.both(more, any(live));
@@ -446,7 +441,7 @@ void CpuEmitter::drop_those_that_left() {
   const bool in_masked_loop = !loops_.empty() && loops_.back().live.exists();
   Slot& left = in_masked_loop ? loops_.back().live : alive_;
   if (!left.exists()) return;
-  mask_ = with(mask_, ir_.load(ir_.vector(ir_.boolean), address(left)));
+  mask_ = with(mask_, get_mask(left));
   const Ir::Block on = ir_.block("on");
   ir_.branch(any(mask_), on, block_end_);
   ir_.go_on(on);
@@ -456,8 +451,7 @@ void CpuEmitter::drop_those_that_left() {
 void CpuEmitter::leave_loop() {
   Loop& loop = loops_.back();
   if (mask_ == loop.mask) return ir_.jump(loop.exit);
-  const Value live = address(loop.live);
-  ir_.store(ir_.both(ir_.load(ir_.vector(ir_.boolean), live), ir_.invert(full_mask())), live);
+  turn_off(loop.live, full_mask());
 }
 
 void CpuEmitter::leave_gang() {
@@ -467,16 +461,10 @@ void CpuEmitter::leave_gang() {
     ir_.store(ir_.both(ir_.load(ir_.i64, kept), ir_.invert(left)), kept);
   }
   if (mask_ == first_mask_) return ir_.jump(gang_end_);
-  const Ir::Type masks = ir_.vector(ir_.boolean);
-  const Value others = ir_.invert(full_mask());
-  const auto leave = [&](Slot& slot) {
-    const Value memory = address(slot);
-    ir_.store(ir_.both(ir_.load(masks, memory), others), memory);
-  };
   for (Loop& loop : loops_) {
-    if (loop.live.exists()) leave(loop.live);
+    if (loop.live.exists()) turn_off(loop.live, full_mask());
   }
-  leave(alive_);
+  turn_off(alive_, full_mask());
 }
 
 // And goes on to `behind`.
