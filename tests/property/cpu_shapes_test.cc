@@ -567,6 +567,19 @@ program turns workgroup(1, 2) {
 )",
                  {1, 1, 1},
                  {{"out", {7}}, {"a", {}}}});
+  // A count that is 0 in one lane.
+  all.push_back({R"(
+program turns_by_lane workgroup(2) {
+  read_write out: vec2u32[]
+  uniform    a: bool[]
+  workgroup  w: u32[1]
+
+  let x = reverse_bits(u128(a[0]))
+  out[local_id.x] = vec2u32(x < rotl(x, local_id.x))
+}
+)",
+                 {1, 1, 1},
+                 {{"out", {7, 7, 7, 7}}, {"a", {1}}}});
   return all;
 }
 

@@ -97,6 +97,15 @@ Ir::Value Ir::opaque(Value number) {
   return api_.BuildCall2(builder_, function, empty, &number, 1, "");
 }
 
+bool Ir::is_constant_splat(Value vector) {
+  if (!is_constant(vector)) return false;
+  const Value first = api_.GetAggregateElement(vector, 0);
+  for (unsigned lane = 1; lane < width_; ++lane) {
+    if (api_.GetAggregateElement(vector, lane) != first) return false;
+  }
+  return true;
+}
+
 Ir::Value Ir::hidden(Type type, std::uint64_t value) {
   Value& made = hidden_[{type, value}];
   if (made == nullptr) made = in_entry([&] { return opaque(number(type, value)); });

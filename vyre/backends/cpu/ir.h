@@ -56,6 +56,7 @@ class Ir {
     return api_.ConstIntGetZExtValue(value);
   }
   bool is_constant(Value value) { return api_.IsConstant(value) != 0; }
+  bool is_constant_splat(Value vector);
   Value zero(Type type) { return api_.ConstNull(type); }
   Value ones(Type type) { return api_.ConstAllOnes(type); }
 

@@ -111,13 +111,14 @@ Value Ops::test(Operation op, bool is_signed, Value a, Value b) {
   }
 }
 
-// A count of 32 bits for a value of so many, modulo that. On AVX2 LLVM 19 makes of a rotation,
-// which it also sees in two shifts, one shift that is undefined where the count is 0. It must not
-// find out later that the count is 0 (docs/backends/cpu.md).
-Value Ops::count_for(Value count, unsigned bits) {
+// A count of 32 bits for a value of so many, modulo that. LLVM 19 gets counts of 0 wrong where two
+// parts are shifted together, and on AVX2 also in rotations, which it sees in two shifts, too: it
+// must not know the counts there, unless they are the same in all lanes (docs/backends/cpu.md).
+Value Ops::count_for(Value count, unsigned bits, bool is_of_pair) {
   if (bits == 64) count = ir_.zext(count, 64);
   count = ir_.both(count, ir_.like(count, bits, bits - 1));
-  if (!is_avx2_ || !ir_.is_vector(count) || ir_.is_constant(count)) return count;
+  const bool may_be_known = !is_of_pair && !is_avx2_;
+  if (may_be_known || !ir_.is_vector(count) || ir_.is_constant_splat(count)) return count;
   return ir_.exclusive(count, ir_.splat(ir_.hidden(ir_.integer(bits), 0)));
 }
 
@@ -331,7 +332,7 @@ Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
   const Pair none{zero, zero};
   const Pair all{ir_.ones(ir_.type(a.low)), ir_.ones(ir_.type(a.low))};
   // A count modulo 64, and whether it is 64 or more modulo 128.
-  const auto count = [&] { return count_for(b.low, 64); };
+  const auto count = [&] { return count_for(b.low, 64, true); };
   const auto is_far = [&] { return ir_.not_zero(ir_.both(b.low, ir_.like(b.low, 32, 64))); };
   switch (op) {
     case Operation::Negate: return pair(difference(none, a));

@@ -73,7 +73,7 @@ class Ops {
   Value less(Pair a, Pair b);
   Pair divided(Operation op, Pair a, Pair b);
   Value shifted_pair(bool left, Pair a, Value count);
-  Value count_for(Value count, unsigned bits);
+  Value count_for(Value count, unsigned bits, bool is_of_pair = false);
 
   Ir& ir_;
   const bool has_masks_;
