@@ -101,7 +101,7 @@ constexpr std::string_view kInPieces[] = {
     if k == a[2] {
       break
     }
-    out[invocation_id.x + k * 64] = s
+    out[invocation_id.x + k * 128] = s
   }
   out[invocation_id.x] = s + w[63 - l]
 })",
