@@ -330,7 +330,9 @@ void add_memory(std::vector<GrowthFamily>& all) {
       [](int n) { return repeat(n, [](int k) { return line("  x = x * 5 + a[", k, "]\n"); }); });
   add(
       "load.uniform", "u32",
-      [](int n) { return repeat(n, [](int k) { return line("  x = x * 5 + u[", k, "]\n"); }); },
+      [](int n) {
+        return repeat(n, [](int k) { return line("  x = x * 5 + u[", k % 4096, "]\n"); });
+      },
       "  uniform u: u32[4096]\n");
   add("load.wide", "u128", [](int n) {
     return repeat(n, [](int k) { return line("  x = x + a[i * 7 + ", k, "]\n"); });
