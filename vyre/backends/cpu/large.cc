@@ -342,7 +342,9 @@ void CpuEmitter::call_scatter(DataType element, Value address, Value index, Valu
     function = declare_function("scatter" + std::to_string(scatters_.size()));
   }
   put_operand(0, value);
-  put_operand(1, {DataType::Vec2U32, false, {index, ir_.sext(mask, 32)}});
+  const Ir::Type words = ir_.vector(ir_.i32);
+  const Value on = mask == nullptr ? ir_.ones(words) : ir_.sext(mask, 32);
+  put_operand(1, {DataType::Vec2U32, false, {index, on}});
   ir_.store(address, operand(2));
   call_function(function);
 }

@@ -577,20 +577,21 @@ void CpuEmitter::store(const Store& store) {
     return;
   }
   forget(store.buffer);
-  if (mask == nullptr) mask = ir_.ones(ir_.vector(ir_.boolean));
-  is_large_&& target_.bits != 512 ? call_scatter(element, buffer.address, all, mask, given)
-                                  : scatter(element, buffer.address, all, mask, given);
+  if (is_large_ && target_.bits != 512) {
+    return call_scatter(element, buffer.address, all, mask, given);
+  }
+  scatter(element, buffer.address, all, mask, given);
 }
 
 void CpuEmitter::scatter(DataType element, Value address, Value index, Value mask,
                          const Lanes& value) {
-  mask = unknown(mask);
+  const Value on = mask == nullptr ? ir_.ones(ir_.vector(ir_.boolean)) : unknown(mask);
   const DataType type = loaded_type(element);
   for (std::size_t i = 0; i < part_count(type); ++i) {
     std::array<Ir::Type, 2> named{ir_.type(value.parts[i]), ir_.vector(ir_.pointer())};
-    ir_.call("llvm.masked.scatter", named,
-             {value.parts[i], pointers(address, element, index, i), ir_.word(part_bits(type) / 8),
-              mask});
+    ir_.call(
+        "llvm.masked.scatter", named,
+        {value.parts[i], pointers(address, element, index, i), ir_.word(part_bits(type) / 8), on});
   }
 }
 
