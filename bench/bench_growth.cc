@@ -21,9 +21,9 @@
 // log(bytes) that fits the last three lengths best: 1 is linear, 2 quadratic. The time for a single
 // repetition is subtracted first, as it is the same for all lengths. For machine code the last two
 // lengths count, and nothing is subtracted: a short program is compiled as one function, with more
-// effort, and a long one is not. After it is the time for 20 KB. `!` marks exponents above 1.2, and
-// `whole` above 2 s. A dash is what there is nothing to say about: a stage that was not asked for,
-// or that has an error in its programs.
+// effort, and a long one is not. The time for 20 KB comes after the exponent. `!` marks exponents
+// above 1.2, and `whole` above 2 s. A dash is what there is nothing to say about: a stage that was
+// not asked for, or that has an error in its programs.
 //
 // Each family and stage runs in a process of its own, which ends once a text has taken longer than
 // kLongest; one that does not come back is killed after kKilled seconds, which is shown as `>`
@@ -145,7 +145,7 @@ std::string text_of(const GrowthFamily& family, std::size_t bytes) {
 
 std::vector<std::size_t> lengths(std::size_t stage, bool is_quick) {
   if (is_machine_code(stage)) {
-    return is_quick ? std::vector<std::size_t>{5'000, 10'000, 20'000}
+    return is_quick ? std::vector<std::size_t>{20'000, 80'000}
                     : std::vector<std::size_t>{20'000, 80'000, 320'000};
   }
   std::vector<std::size_t> all{10'000, 20'000, 40'000, 80'000, 160'000};
@@ -210,6 +210,8 @@ Growth measure_apart(const GrowthFamily& family, std::size_t stage, bool is_quic
     const int signal = WTERMSIG(status);
     growth.trouble = signal == SIGALRM ? ">" + std::to_string(kKilled) + " s"
                                        : "signal " + std::to_string(signal);
+  } else if (WEXITSTATUS(status) != 0) {
+    growth.trouble = "ended";
   }
   return growth;
 }
@@ -317,9 +319,8 @@ int main(int argc, char** argv) {
           std::snprintf(text, sizeof text, "%.2f%s", *slope, is_beyond ? "!" : " ");
         }
         cell = text;
-        if (shown != nullptr) {
-          cell += " " + seconds_text(shown->seconds);
-        } else if (!growth.points.empty() && !growth.trouble.empty()) {
+        if (shown != nullptr) cell += " " + seconds_text(shown->seconds);
+        if (!growth.points.empty() && !growth.trouble.empty()) {
           cell += " " + growth.trouble;
           ++failures;
         }

@@ -63,8 +63,8 @@ TEST_F(Cpu, ProgramsInPiecesGiveTheSameBytes) {
     }
     setenv("VYRE_CPU_PIECES", "20", 1);
     check_library(is_long() ? 1 : 97);
+    unsetenv("VYRE_CPU_PIECES");
   });
-  unsetenv("VYRE_CPU_PIECES");
 }
 
 // What reached the compiler in pieces and came out wrong: leaving loops that have barriers, rows
@@ -88,7 +88,7 @@ constexpr std::string_view kInPieces[] = {
       }
       s = s * 7 + w[(l + k + 9) % 64]
       barrier
-      if k == 3 {
+      if k == workgroup_id.x * 2 + 1 {
         return
       }
       w[l] = s + 1
@@ -120,7 +120,7 @@ constexpr std::string_view kInPieces[] = {
   read_write out: u64[]
   workgroup  w: u32[1]
 
-  out[local_id.z] = 1u64 / (~0u64 / u64(local_id.z) / u64(a[1]))
+  out[workgroup_id.x * 2 + local_id.z] = 1u64 / (~0u64 / u64(local_id.z) / u64(a[1]))
 })"};
 
 TEST_F(Cpu, ProgramsThatWereWrongInPiecesGiveTheSameBytes) {
@@ -139,7 +139,9 @@ TEST_F(Cpu, ProgramsThatWereWrongInPiecesGiveTheSameBytes) {
     }
     for (const char* size : {"0", "20", "50", "100", "200", "400"}) {
       setenv("VYRE_CPU_PIECES", size, 1);
+      const std::uint64_t before = compared_;
       EXPECT_EQ(difference(c), "") << size << text;
+      EXPECT_EQ(compared_, before + 1);
     }
     unsetenv("VYRE_CPU_PIECES");
   }
@@ -155,6 +157,7 @@ TEST_F(Cpu, CompilesAndRunsOnASmallStack) {
                                       {LargeShape::LargeGroup, 3u}}) {
       EXPECT_EQ(difference(generate_large(shape, size)), "");
     }
+    EXPECT_EQ(compared_, 5u);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "tests/support/command.h"
 #include "tests/support/small_stack.h"
+#include "vyre/backends/cpu/llvm.h"
 #include "vyre/ir/program.h"
 
 namespace vyre {
@@ -22,14 +23,18 @@ std::string program(const std::string& body) {
 // What runs on each program, and is to end well.
 void check(const std::string& text) {
   using Arguments = std::vector<std::string_view>;
-  for (const Arguments& arguments : std::vector<Arguments>{
-           {"check", "-"},
-           {"fmt", "-"},
-           {"opt", "-"},
-           {"lower", "-", "--to", "ptx"},
-           {"lower", "-", "--to", "asm", "--cpu", "avx2"},
-           {"run", "-", "--grid", "1", "--in", "out=zeros:4", "--backend", "interp"},
-           {"race", "-", "--grid", "1", "--in", "out=zeros:4"}}) {
+  std::vector<Arguments> all{
+      {"check", "-"},
+      {"fmt", "-"},
+      {"opt", "-"},
+      {"lower", "-", "--to", "ptx"},
+      {"run", "-", "--grid", "1", "--in", "out=zeros:4", "--backend", "interp"},
+      {"race", "-", "--grid", "1", "--in", "out=zeros:4"}};
+  std::string reason;
+  if (llvm::load_llvm(reason) != nullptr) {
+    all.push_back({"lower", "-", "--to", "asm", "--cpu", "avx2"});
+  }
+  for (const Arguments& arguments : all) {
     CommandResult result;
     on_small_stack([&] { result = run_vyre(arguments, text); });
     EXPECT_EQ(result.status, 0) << arguments[0] << "\n" << result.err.substr(0, 400);

@@ -171,9 +171,8 @@ int run_cache(const Invocation& invocation, const Console& console) {
                   (kind.empty() ? "this machine" : kind) + " into " + path_text(stats.folder) +
                   "\n");
   } else if (invocation.has("--clear")) {
-    console.print(
-        "Deleted " + plural(cleared, "program") + " from " + path_text(stats.folder) +
-        (stats.files == 0 ? "" : "; " + std::to_string(stats.files) + " are still there") + "\n");
+    console.print("Deleted " + plural(cleared, "program") + " from " + path_text(stats.folder) +
+                  (stats.files == 0 ? "" : "; " + plural(stats.files, "program") + " left") + "\n");
   } else {
     console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
                   path_text(stats.folder) + "\n");

@@ -105,6 +105,21 @@ bool write_new(int folder, const std::string& name, const SipBytes& head, std::s
   return written;
 }
 
+constexpr const char* kAnother = " Set VYRE_CACHE to a folder of your own.";
+
+// Whether the nearest parent that exists belongs to another user. Under `sudo` with the home of
+// somebody else, a folder that root makes there would lock them out.
+bool is_in_a_folder_of_another_user(std::string path) {
+  struct stat status{};
+  for (;;) {
+    const std::size_t slash = path.rfind('/');
+    const bool is_last = slash == path.npos || slash == 0;
+    path = slash == path.npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+    if (stat(path.c_str(), &status) == 0) return status.st_uid != geteuid() && status.st_uid != 0;
+    if (is_last) return false;
+  }
+}
+
 struct EntryKeys {
   std::string name;
   SipBytes tag;  // the key of the hash of its contents, so that one entry is not taken for another
@@ -135,25 +150,6 @@ PrivateFolder::~PrivateFolder() {
   if (folder_ >= 0) close(folder_);
 }
 
-namespace {
-
-constexpr const char* kAnother = " Set VYRE_CACHE to a folder of your own.";
-
-// Whether the innermost folder around it that exists does. Under `sudo` with the home of somebody
-// else, a folder that root makes there would lock them out.
-bool is_in_a_folder_of_another_user(std::string path) {
-  struct stat status{};
-  for (;;) {
-    const std::size_t slash = path.rfind('/');
-    const bool is_last = slash == path.npos || slash == 0;
-    path = slash == path.npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
-    if (stat(path.c_str(), &status) == 0) return status.st_uid != geteuid() && status.st_uid != 0;
-    if (is_last) return false;
-  }
-}
-
-}  // namespace
-
 void PrivateFolder::open_folder(Missing missing) {
   const auto open_it = [&] {
     return open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -161,7 +157,8 @@ void PrivateFolder::open_folder(Missing missing) {
   int opened = open_it();
   if (opened < 0 && errno == ENOENT) {
     if (missing == Missing::Stays) return;
-    if (is_in_a_folder_of_another_user(path_)) {
+    const char* named = std::getenv("VYRE_CACHE");  // which the user may want anywhere
+    if ((named == nullptr || *named == '\0') && is_in_a_folder_of_another_user(path_)) {
       refusal_ = std::string("the folder around it belongs to another user.") + kAnother;
       return;
     }

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#include <cassert>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -19,6 +21,7 @@ class Thread {
 
   // Gives whether `work` runs on a thread of its own. `stack_bytes` of 0: as large as usual.
   bool start(std::function<void()> work, std::size_t stack_bytes = 0) {
+    assert(!runs_);
     auto owned = std::make_unique<std::function<void()>>(std::move(work));
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);

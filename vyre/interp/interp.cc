@@ -1,12 +1,11 @@
 #include "vyre/interp/interp.h"
 
 #include <charconv>
-#include <functional>
+#include <deque>
 #include <mutex>
 #include <thread>
 
-#include <pthread.h>
-
+#include "vyre/base/thread.h"
 #include "vyre/interp/groups.h"
 #include "vyre/interp/machine.h"
 #include "vyre/ir/walk.h"
@@ -138,23 +137,12 @@ Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<con
     if (!machine.failure.empty()) failure = machine.failure;
     total += machine.stats();
   };
-  std::vector<pthread_t> others;
-  const std::function<void()> help = [&] { work(false); };
-  while (others.size() + 1 < threads) {
-    // Where the system has no more threads, those that there are do the work; std::thread would
-    // end the process.
-    pthread_t& thread = others.emplace_back();
-    const auto start = [](void* what) -> void* {
-      (*static_cast<const std::function<void()>*>(what))();
-      return nullptr;
-    };
-    if (pthread_create(&thread, nullptr, start, const_cast<std::function<void()>*>(&help)) != 0) {
-      others.pop_back();
-      break;
-    }
+  std::deque<Thread> others;
+  // Where the system has no more threads, those that there are do the work.
+  while (others.size() + 1 < threads && others.emplace_back().start([&] { work(false); })) {
   }
   work(true);
-  for (pthread_t thread : others) pthread_join(thread, nullptr);
+  for (Thread& thread : others) thread.join();
   if (!failure.empty()) return failure;
   control.report();
   if (control.stopped()) return diagnose<message::interrupted>();

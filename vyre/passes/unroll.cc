@@ -98,12 +98,13 @@ class Unroller {
       }
       stack.open(i);
     }
-    std::uint64_t own = count;
+    std::uint64_t own = 0;
     for (const Stmt& stmt : body_.stmts) {
+      own += own_cost(stmt);
       for (ExprId root : roots(stmt)) own += sizes[root.index];
     }
-    const std::uint64_t most = own > kMaxUnrolled ? 0 : kMaxUnrolled;
-    // What is inside comes behind.
+    const std::uint64_t most = kMaxUnrolled - std::min(own, kMaxUnrolled);
+    // Inner statements come after outer ones.
     std::vector<std::uint64_t> cost(count);  // of a statement with all in it
     std::uint64_t total = 0;
     for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {

@@ -35,8 +35,8 @@ Memory& memory() {
 }
 constexpr std::size_t kMaxKept = 256;
 
-// What LLVM cannot compile ends the process, unless somebody takes control. Here that is whoever
-// waits for the thread; what LLVM had in hand is lost.
+// LLVM ends the process on what it cannot compile. We jump back instead, and lose the memory that
+// LLVM had.
 struct Attempt {
   std::jmp_buf back{};
   std::string problem;
@@ -44,9 +44,17 @@ struct Attempt {
 thread_local Attempt* attempt = nullptr;
 
 void give_up(const char* reason) {
-  if (attempt == nullptr) return;
-  attempt->problem = reason;
+  if (attempt == nullptr) {  // LLVM works for somebody else in this process
+    std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
+    return;
+  }
+  attempt->problem = *reason == '\0' ? "LLVM gave no reason" : reason;
   std::longjmp(attempt->back, 1);
+}
+
+void install_handler(const llvm::Api& api) {
+  static std::once_flag once;
+  std::call_once(once, [&] { api.InstallFatalErrorHandler(give_up); });
 }
 
 // Calls make() on a thread whose stack LLVM and deep expressions fit, whatever the caller's is.
@@ -54,8 +62,7 @@ void give_up(const char* reason) {
 template <class Make>
 std::string on_large_stack(const llvm::Api& api, Make make) {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
-  static const bool installed = (api.InstallFatalErrorHandler(give_up), true);
-  (void)installed;
+  install_handler(api);
   Attempt mine;
   const auto run = [&] {
     attempt = &mine;

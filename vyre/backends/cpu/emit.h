@@ -39,7 +39,7 @@ struct CpuTarget {
 
 // Whether lanes are in vectors, and masks in registers of their own.
 inline bool has_masks(const CpuTarget& target) { return target.bits == 512 && !target.is_scalar; }
-inline bool is_avx2(const CpuTarget& target) { return target.bits == 256 && target.gathers; }
+inline bool is_avx2(const CpuTarget& target) { return target.name == "x86-64-v3"; }
 
 // What is compiled: an optimised program in workgroups that fit the target.
 struct CpuReady {

@@ -2,6 +2,7 @@
 // gets the memory of the thread, where everything is that several of them use. There is one version
 // of the code, which checks every access.
 #include <algorithm>
+#include <bit>
 
 #include "vyre/backends/cpu/emitter.h"
 #include "vyre/ir/ops.h"
@@ -21,11 +22,11 @@ constexpr std::uint64_t kOfACall = 64;
 }  // namespace
 
 // --- Memory
-// ---------------------------------------------------------------------------------------
 
-// Memory of the thread, aligned for any vector.
+// Memory of the thread, aligned for any vector that it holds.
 std::uint64_t CpuEmitter::reserve(std::uint64_t bytes) {
-  const std::uint64_t offset = (scratch_bytes_ + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
+  const std::uint64_t align = std::min(kScratchAlign, std::bit_ceil(bytes));
+  const std::uint64_t offset = (scratch_bytes_ + align - 1) / align * align;
   scratch_bytes_ = offset + bytes;
   return offset;
 }
@@ -45,7 +46,6 @@ Value CpuEmitter::address(Slot& slot) {
 }
 
 // --- Masks
-// ----------------------------------------------------------------------------------------
 
 // Memory for a mask, which is the present one at first.
 CpuEmitter::Slot CpuEmitter::make_mask(const char* name) {
@@ -98,7 +98,6 @@ void CpuEmitter::save_gang() {
 }
 
 // --- Functions
-// ------------------------------------------------------------------------------------
 
 // What a function finds in the memory of the thread.
 void CpuEmitter::begin_function(Value function, std::uint32_t number) {
@@ -288,7 +287,6 @@ void CpuEmitter::call_region_piece(std::uint32_t number) {
 }
 
 // --- Operations
-// -----------------------------------------------------------------------------------
 
 // Long ones on vectors are calls.
 Lanes CpuEmitter::apply(Operation op, const Lanes& a, const Lanes& b) {

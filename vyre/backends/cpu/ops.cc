@@ -278,9 +278,9 @@ Value Ops::less(Pair a, Pair b) {
   return ir_.either(ir_.compare(Compare::Ult, a.high, b.high), ir_.both(same, below));
 }
 
-// The upper half of a pair that is shifted to the left, or the lower of one that is to the right.
-// As a scalar without LLVM's operation for it: where the result is one bit, LLVM 19 fails to select
-// an instruction.
+// Shifts a pair left and gives its upper half, or right and gives its lower half. Scalars do
+// without LLVM's operation: LLVM 19 fails to select an instruction for it where the result is one
+// bit.
 Value Ops::shifted_pair(bool left, Pair a, Value count) {
   if (ir_.is_vector(count))
     return ir_.call(left ? "llvm.fshl" : "llvm.fshr", {a.high, a.low, count});

@@ -12,7 +12,7 @@ namespace vyre {
 
 // "avx512", "avx2", "sse4.2", "x86-64", "aarch64".
 std::span<const std::string_view> cpu_targets();
-// One of them; nothing for another name.
+// One of them; nothing for another name. VYRE_CPU_PIECES=N makes it write every program in pieces.
 std::optional<CpuTarget> find_cpu_target(std::string_view name);
 // Whether this machine runs code for it.
 bool runs_here(std::string_view name);

@@ -1206,12 +1206,13 @@ std::string_view Emitter::space(const BufferDecl& buffer, bool loads) const {
 void Emitter::put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
                        std::span<const Operand> to) {
   // Also where nobody looks at what was not loaded: a register without a value may be anything, and
-  // ptxas took it for what is loaded from there under another condition. Of a zero that ptxas knows
-  // it makes tests that it then joins wrongly (docs/backends/cuda.md); it does not know this one.
-  for (const Operand& part : to) {
-    if (!condition.exists()) break;
-    const bool is_wide = part.kind == Kind::Wide;
-    code_.put(is_wide ? "ld.const.u64 " : "ld.const.u32 ", part, ", [_zero]");
+  // ptxas took it for what is loaded from there under another condition. ptxas joins tests of a
+  // zero that it knows wrongly (docs/backends/cuda.md), so this one is loaded.
+  if (condition.exists()) {
+    for (const Operand& part : to) {
+      const bool is_wide = part.kind == Kind::Wide;
+      code_.put(is_wide ? "ld.const.u64 " : "ld.const.u32 ", part, ", [_zero]");
+    }
   }
   code_.put_if(condition, space(buffer, true), width_of(to.size()), element_of(buffer), to, ", ",
                from);
