@@ -333,6 +333,23 @@ TEST_F(CacheTest, AFolderOfSomebodyElseIsNotUsed) {
   EXPECT_EQ(read_cache("a"), "contents");
 }
 
+// As under `sudo` with the home of somebody else. A folder that VYRE_CACHE names is made anywhere.
+TEST_F(CacheTest, NoFolderIsMadeInTheHomeOfSomebodyElse) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
+  ASSERT_EQ(chown(root_.c_str(), 12345, getegid()), 0);
+  const char* home = std::getenv("XDG_CACHE_HOME");
+  const std::optional<std::string> before =
+      home == nullptr ? std::nullopt : std::optional<std::string>(home);
+  setenv("XDG_CACHE_HOME", root_.c_str(), 1);
+  unsetenv("VYRE_CACHE");
+  write_cache("a", "contents");
+  EXPECT_FALSE(fs::exists(root_ + "/vyre"));
+  before ? setenv("XDG_CACHE_HOME", before->c_str(), 1) : unsetenv("XDG_CACHE_HOME");
+  setenv("VYRE_CACHE", root_.c_str(), 1);
+  write_cache("a", "contents");
+  EXPECT_EQ(read_cache("a"), "contents");
+}
+
 TEST_F(CacheTest, AFileInPlaceOfTheFolderIsLeftAlone) {
   write_file_at(folder_, "text");
   EXPECT_FALSE(read_cache("a"));
