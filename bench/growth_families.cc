@@ -326,6 +326,24 @@ void add_memory(std::vector<GrowthFamily>& all) {
   });
   add("load.chain", "u32",
       [](int n) { return repeat(n, [](int k) { return line("  x = a[x + ", k, "]\n"); }); });
+  // What is the same in all lanes is numbers, not vectors.
+  const auto uniform = [&](const char* name, std::string type, auto statement) {
+    add(line("uniform.", name, ".", type), type,
+        [=](int n) { return "  let u = a[0]\n" + repeat(n, statement) + "  x = x ^ u\n"; });
+  };
+  for (const char* type : {"u32", "u64", "u128", "vec4u32"}) {
+    uniform("reverse_bits", type, [](int) { return line("  u = reverse_bits(u) + a[0]\n"); });
+    uniform("mul", type, [](int k) { return line("  u = u * (a[", k, "] | u)\n"); });
+    uniform("div", type, [](int k) { return line("  u = a[", k, "] / u\n"); });
+  }
+  for (const char* type : {"u32", "vec4u32"}) {
+    uniform("shift", type, [](int) { return line("  u = u << u >> u\n"); });
+  }
+  for (const char* type : {"u32", "u64", "vec4u32"}) {
+    uniform("mul_high", type, [](int) { return line("  u = mul_high(u, ~u)\n"); });
+  }
+  add("load.gathers", "vec4u32",
+      [](int n) { return repeat(n, [](int k) { return line("  x = x + a[x.x ^ ", k, "]\n"); }); });
   add("load.constants", "u32",
       [](int n) { return repeat(n, [](int k) { return line("  x = x * 5 + a[", k, "]\n"); }); });
   add(

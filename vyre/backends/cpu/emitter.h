@@ -174,8 +174,11 @@ class CpuEmitter {
   void write_piece(const WaitingPiece& waiting);
   void write_operation(const OperationKey& key, Value function);
   Lanes apply(Operation op, const Lanes& a, const Lanes& b);
+  bool is_called(DataType element, bool is_store, bool is_row) const;
+  void call_access(DataType element, bool is_store, Value address, Value index, Value mask);
+  Lanes call_gather(DataType element, Value address, Value index, Value mask);
   void call_scatter(DataType element, Value address, Value index, Value mask, const Lanes& value);
-  void write_scatter(DataType element, Value function);
+  void write_access(DataType element, bool is_store, Value function);
   Value operand(std::size_t number, std::size_t part = 0);
   void put_operand(std::size_t number, const Lanes& lanes);
   Lanes get_operand(std::size_t number, DataType type);
@@ -300,7 +303,9 @@ class CpuEmitter {
   Lanes from_memory(DataType element, Lanes loaded);
   Value row_address(const Buffer& buffer, DataType element, ExprId index, bool may_wrap);
   void prefetch(const Buffer& buffer, DataType element, ExprId index);
-  Lanes gather(DataType element, const Buffer& buffer, ExprId index, bool inside, Value mask);
+  Lanes gather(DataType element, Value address, Value index, Value mask);
+  Lanes gather_one_by_one(DataType element, const Buffer& buffer, ExprId index, bool inside,
+                          Value mask);
   // Rows of a buffer that overlap: the vectors of the last gang, this one and the next.
   struct Slide {
     BufferId buffer;
@@ -372,8 +377,8 @@ class CpuEmitter {
   std::vector<Value> functions_;  // of pieces, where they are called
   std::vector<WaitingPiece> waiting_pieces_;
   std::map<OperationKey, Value> operations_;
-  std::map<DataType, Value> scatters_;  // functions for them
-  std::uint64_t operands_ = 0;          // where operations find and leave them
+  std::map<std::pair<DataType, bool>, Value> accesses_;  // by element; stores, too
+  std::uint64_t operands_ = 0;                           // where operations find and leave them
   std::pair<std::uint64_t, std::uint64_t> workgroup_memory_;  // where it is, and its size
   Value arguments_ = nullptr;
   std::uint32_t function_ = 0;  // the piece that is being written

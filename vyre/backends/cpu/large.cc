@@ -171,7 +171,9 @@ void CpuEmitter::write_large() {
     write_piece(waiting);
   }
   for (const auto& [operation, function] : operations_) write_operation(operation, function);
-  for (const auto& [element, function] : scatters_) write_scatter(element, function);
+  for (const auto& [access, function] : accesses_) {
+    write_access(access.first, access.second, function);
+  }
 }
 
 void CpuEmitter::write_piece(const WaitingPiece& waiting) {
@@ -291,7 +293,10 @@ void CpuEmitter::call_region_piece(std::uint32_t number) {
 // Long ones on vectors are calls.
 Lanes CpuEmitter::apply(Operation op, const Lanes& a, const Lanes& b) {
   const bool vectors = ops_.is_vector(a) || ops_.is_vector(b);
-  if (!is_large_ || !vectors || !is_long(op, a.type, target_)) return ops_.apply(op, a, b);
+  const bool by_constant = b.exists() && ir_.is_constant(b.parts[0]);
+  if (!is_large_ || !vectors || !is_long(op, a.type, by_constant, target_)) {
+    return ops_.apply(op, a, b);
+  }
   Value& function = operations_[{op, a.type, b.type}];
   if (function == nullptr) {
     function = declare_function("operation" + std::to_string(operations_.size()));
@@ -331,32 +336,48 @@ void CpuEmitter::write_operation(const OperationKey& key, Value function) {
   ir_.begin_at(start);
 }
 
-// Stores of lanes far apart, where the CPU has no instruction for it and LLVM writes a branch for
-// each lane: also calls.
-void CpuEmitter::call_scatter(DataType element, Value address, Value index, Value mask,
-                              const Lanes& value) {
-  Value& function = scatters_[element];
+// Long accesses of all lanes are calls, too.
+bool CpuEmitter::is_called(DataType element, bool is_store, bool is_row) const {
+  return is_large_ && is_long_access(element, is_store, is_row, target_);
+}
+
+void CpuEmitter::call_access(DataType element, bool is_store, Value address, Value index,
+                             Value mask) {
+  Value& function = accesses_[{element, is_store}];
   if (function == nullptr) {
-    function = declare_function("scatter" + std::to_string(scatters_.size()));
+    function = declare_function("access" + std::to_string(accesses_.size()));
   }
-  put_operand(0, value);
-  const Ir::Type words = ir_.vector(ir_.i32);
-  const Value on = mask == nullptr ? ir_.ones(words) : ir_.sext(mask, 32);
+  const Value on = mask == nullptr ? ir_.ones(ir_.vector(ir_.i32)) : ir_.sext(mask, 32);
   put_operand(1, {DataType::Vec2U32, false, {index, on}});
   ir_.store(address, operand(2));
   call_function(function);
 }
 
-void CpuEmitter::write_scatter(DataType element, Value function) {
+Lanes CpuEmitter::call_gather(DataType element, Value address, Value index, Value mask) {
+  call_access(element, false, address, index, mask);
+  return get_operand(0, loaded_type(element));
+}
+
+void CpuEmitter::call_scatter(DataType element, Value address, Value index, Value mask,
+                              const Lanes& value) {
+  put_operand(0, value);
+  call_access(element, true, address, index, mask);
+}
+
+void CpuEmitter::write_access(DataType element, bool is_store, Value function) {
   ir_.begin(function);
   scratch_ = ir_.parameter(0);
   const Ir::Block start = ir_.block("start");
   ir_.go_on(start);
-  const Lanes value = get_operand(0, loaded_type(element));
   const Lanes where = get_operand(1, DataType::Vec2U32);
   const Value words = where.parts[1];
   const Value mask = ir_.compare(Compare::Slt, words, ir_.zero(ir_.type(words)));
-  scatter(element, ir_.load(ir_.pointer(), operand(2)), where.parts[0], mask, value);
+  const Value address = ir_.load(ir_.pointer(), operand(2));
+  if (is_store) {
+    scatter(element, address, where.parts[0], mask, get_operand(0, loaded_type(element)));
+  } else {
+    put_operand(0, gather(element, address, where.parts[0], mask));
+  }
   ir_.leave();
   ir_.begin_at(start);
 }
@@ -373,8 +394,8 @@ std::uint64_t CpuEmitter::stack_bytes() const {
   for (std::size_t i = 1; i <= operations_.size(); ++i) {
     longest = std::max(longest, frame_of("operation" + std::to_string(i)));
   }
-  for (std::size_t i = 1; i <= scatters_.size(); ++i) {
-    longest = std::max(longest, frame_of("scatter" + std::to_string(i)));
+  for (std::size_t i = 1; i <= accesses_.size(); ++i) {
+    longest = std::max(longest, frame_of("access" + std::to_string(i)));
   }
   // Those that are called come after those that call.
   std::vector<std::uint64_t> inside(pieces_.all.size());

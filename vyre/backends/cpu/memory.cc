@@ -321,8 +321,8 @@ void CpuEmitter::prefetch(const Buffer& buffer, DataType element, ExprId index) 
 }
 
 // One lane after the other. Lanes whose index is out of bounds are off.
-Lanes CpuEmitter::gather(DataType element, const Buffer& buffer, ExprId index, bool inside,
-                         Value mask) {
+Lanes CpuEmitter::gather_one_by_one(DataType element, const Buffer& buffer, ExprId index,
+                                    bool inside, Value mask) {
   const DataType type = loaded_type(element);
   // Those at a distance that is known, in or out of a mask, where none wraps around.
   const bool at_steps = inside && kind(index) == Kind::Linear;
@@ -432,26 +432,38 @@ Lanes CpuEmitter::load(ExprId id, const Expr& expr) {
     if (const Value row = known_row(BufferId{expr.imm}, ops_.whole(scalar(index)).parts[0], mask)) {
       return {type, false, {row}};
     }
+    if (is_called(element, false, true) && mask != nullptr) {
+      return from_memory(element, settled(expr, call_gather(element, buffer.address, all, mask)));
+    }
     const Value pointer = row_address(buffer, element, index, mask != nullptr);
     const Lanes row = load_row(element, pointer, mask);
     if (mask == nullptr && may_slide(BufferId{expr.imm})) origins_[row.parts[0]] = pointer;
     return from_memory(element, settled(expr, row));
   }
+  if (is_called(element, false, false)) {
+    return from_memory(element, settled(expr, call_gather(element, buffer.address, all, mask)));
+  }
   // One by one it is more code, too: only where it is hot.
   if (!target_.gathers || (target_.slow_gathers && fast_ && !loops_.empty())) {
     const bool in_row = fast_ && assumed_.contains({at_, id});
-    return from_memory(element, settled(expr, gather(element, buffer, index, in_row, mask)));
+    return from_memory(element,
+                       settled(expr, gather_one_by_one(element, buffer, index, in_row, mask)));
   }
+  return from_memory(element, settled(expr, gather(element, buffer.address, all, mask)));
+}
+
+Lanes CpuEmitter::gather(DataType element, Value address, Value index, Value mask) {
   const Value on = mask == nullptr ? ir_.ones(ir_.vector(ir_.boolean)) : unknown(mask);
+  const DataType type = loaded_type(element);
   Lanes lanes{type, false, {}};
   for (std::size_t i = 0; i < part_count(type); ++i) {
     const Ir::Type part = ir_.vector(part_type(type));
     std::array<Ir::Type, 2> named{part, ir_.vector(ir_.pointer())};
-    lanes.parts[i] = ir_.call("llvm.masked.gather", named,
-                              {pointers(buffer.address, element, all, i),
-                               ir_.word(part_bits(type) / 8), on, ir_.zero(part)});
+    lanes.parts[i] = ir_.call(
+        "llvm.masked.gather", named,
+        {pointers(address, element, index, i), ir_.word(part_bits(type) / 8), on, ir_.zero(part)});
   }
-  return from_memory(element, settled(expr, lanes));
+  return lanes;
 }
 
 // Vectors side by side, past the caches where that was found to be right for the row. Those of
@@ -567,7 +579,12 @@ void CpuEmitter::store(const Store& store) {
   Value mask = mask_;
   const Value all = ops_.splat(ops_.whole(value(store.index))).parts[0];
   if (!inside) mask = with(mask, in_bounds(all, buffer));
-  if (kind(store.index) == Kind::Linear && shapes_[store.index].stride == 1) {
+  const bool is_row = kind(store.index) == Kind::Linear && shapes_[store.index].stride == 1;
+  if (is_called(element, true, is_row) && (mask != nullptr || !is_row)) {
+    forget(store.buffer);
+    return call_scatter(element, buffer.address, all, mask, given);
+  }
+  if (is_row) {
     if (part_count(type) == 1 && part_bits(type) == 32 && element != DataType::Bool) {
       know_row(store.buffer, ops_.whole(scalar(store.index)).parts[0], mask, given.parts[0]);
     } else {
@@ -577,9 +594,6 @@ void CpuEmitter::store(const Store& store) {
     return;
   }
   forget(store.buffer);
-  if (is_large_ && target_.bits != 512) {
-    return call_scatter(element, buffer.address, all, mask, given);
-  }
   scatter(element, buffer.address, all, mask, given);
 }
 

@@ -10,25 +10,29 @@ namespace vyre {
 namespace {
 
 // Weights are about what a statement takes of LLVM's instructions.
-constexpr std::uint64_t kLong = 24;  // an operation
+constexpr std::uint64_t kLong = 16;  // an operation
 constexpr std::uint64_t kCall = 6;
 // A statement has at most about so many expressions.
 constexpr std::uint32_t kMaxExpressions = 200;
 
-// Of an operation on vectors.
-std::uint64_t weight(Operation op, DataType type, const CpuTarget& target) {
+// Of an operation on vectors; `by_constant`: its second operand is one.
+std::uint64_t weight(Operation op, DataType type, bool by_constant, const CpuTarget& target) {
   const std::uint64_t parts = part_count(type);
   const bool wide = part_bits(type) == 64;
+  const bool is_pair = type == DataType::U128;
   const std::uint64_t vectors =
       std::max<std::uint64_t>(1, std::uint64_t{target.width} * part_bits(type) / target.bits);
+  const bool is_new = target.bits == 512;  // has an instruction for most things
+  const bool is_old = target.bits == 128;  // does without many
   switch (op) {
     case Operation::Div:
     case Operation::Mod:
-      if (type == DataType::U128) return std::uint64_t{26} * target.width;
+      if (is_pair) return std::uint64_t{26} * target.width;
       return wide ? std::uint64_t{6} * target.width : 20 * vectors * parts;
     case Operation::MulHigh: return (wide ? 14 : 9) * vectors * parts;
     case Operation::Mul:
-      return type == DataType::U128 ? 24 * vectors : (wide ? 4 : 1) * vectors * parts;
+      if (is_pair) return 24 * vectors;
+      return (wide ? (is_new ? 3 : 9) : (is_old ? 5 : 1)) * vectors * parts;
     case Operation::Popcount:
     case Operation::Clz:
     case Operation::Ctz:
@@ -36,9 +40,50 @@ std::uint64_t weight(Operation op, DataType type, const CpuTarget& target) {
     case Operation::Shl:
     case Operation::Shr:
     case Operation::RotateLeft:
-    case Operation::RotateRight: return (type == DataType::U128 ? 8 : 3) * vectors * parts;
-    default: return (type == DataType::U128 ? 4 : 1) * vectors * parts;
+    case Operation::RotateRight:
+      return (is_pair ? 8 : 3) * (is_old && !by_constant ? 4 : 1) * vectors * parts;
+    case Operation::Eq:
+    case Operation::Ne:
+    case Operation::Lt:
+    case Operation::Gt:
+    case Operation::Le:
+    case Operation::Ge:
+    case Operation::Min:
+    case Operation::Max:
+    case Operation::AddSat:
+    case Operation::SubSat:
+    case Operation::AbsDiff: return (is_pair || (wide && !is_new) ? 5 : 1) * vectors * parts;
+    default: return (is_pair ? 4 : 1) * vectors * parts;
   }
+}
+
+// Of one on numbers that are the same in all lanes.
+std::uint64_t scalar_weight(Operation op, DataType type) {
+  const std::uint64_t parts = part_count(type);
+  const bool is_pair = type == DataType::U128;
+  switch (op) {
+    case Operation::Div:
+    case Operation::Mod: return is_pair ? 30 : 12 * parts;
+    case Operation::ReverseBits: return 20 * parts;
+    case Operation::Popcount:
+    case Operation::Clz:
+    case Operation::Ctz: return 6 * parts;
+    case Operation::Mul: return is_pair ? 8 : parts;
+    case Operation::MulHigh: return 3 * parts;
+    case Operation::Shl:
+    case Operation::Shr:
+    case Operation::RotateLeft:
+    case Operation::RotateRight: return is_pair ? 16 : 3 * parts;
+    default: return is_pair ? 6 : parts;
+  }
+}
+
+// Of a load or store of all lanes, under a mask. `is_row`: of elements side by side.
+std::uint64_t access_weight(DataType element, bool is_store, bool is_row, const CpuTarget& target) {
+  const DataType type = loaded_type(element);
+  const std::uint64_t words = part_count(type) * (part_bits(type) / 32);
+  const bool by_lane = target.bits == 128 || (is_store && !is_row && target.bits != 512);
+  return 6 + words * (by_lane ? std::uint64_t{5} * target.width : is_row ? 2 : 4);
 }
 
 class Weights {
@@ -84,11 +129,11 @@ class Weights {
 
   std::uint64_t access(ExprId index, DataType element, bool is_store) const {
     const DataType type = loaded_type(element);
-    const std::uint64_t parts = part_count(type) * (part_bits(type) / 32);
-    if (shapes_[index].kind == Shape::Kind::Uniform) return 4 + part_count(type);
-    const bool by_lane = !target_.gathers || (is_store && target_.bits != 512);
-    if (by_lane && is_store && in_pieces_) return kCall + 3 * part_count(type);
-    return 6 + parts * (by_lane ? std::uint64_t{5} * target_.width : 4);
+    const Shape& shape = shapes_[index];
+    if (shape.kind == Shape::Kind::Uniform) return 4 + part_count(type);
+    const bool is_row = shape.kind == Shape::Kind::Linear && shape.stride == 1;
+    const std::uint64_t all = access_weight(element, is_store, is_row, target_);
+    return in_pieces_ && all > kLong ? kCall + 3 * part_count(type) : all;
   }
 
   std::uint64_t of(ExprId id) const {
@@ -97,12 +142,14 @@ class Weights {
     if (expr.op == Operation::Load) {
       return access(expr.args[0], program_.buffers[expr.imm].element, false);
     }
-    if (!varies(id)) return 1;
     const bool is_form = kArity[static_cast<std::size_t>(expr.op)] == 0 ||
                          expr.op == Operation::Cast || expr.op == Operation::Select ||
                          has_operand_list(expr.op);
     const DataType type = is_form ? types_[id] : types_[operands(body_, expr)[0]];
-    const std::uint64_t all = weight(expr.op, type, target_);
+    if (!varies(id)) return scalar_weight(expr.op, type);
+    const std::span<const ExprId> args = operands(body_, expr);
+    const bool by_constant = args.size() > 1 && body_[args[1]].op == Operation::Literal;
+    const std::uint64_t all = weight(expr.op, type, by_constant, target_);
     if (in_pieces_ && all > kLong) return kCall + 3 * part_count(type);
     return all;
   }
@@ -233,8 +280,12 @@ class Cutter {
 
 }  // namespace
 
-bool is_long(Operation op, DataType type, const CpuTarget& target) {
-  return weight(op, type, target) > kLong;
+bool is_long(Operation op, DataType type, bool by_constant, const CpuTarget& target) {
+  return weight(op, type, by_constant, target) > kLong;
+}
+
+bool is_long_access(DataType element, bool is_store, bool is_row, const CpuTarget& target) {
+  return access_weight(element, is_store, is_row, target) > kLong;
 }
 
 bool is_large(const Program& program, const CpuTarget& target) {

@@ -20,7 +20,8 @@ namespace vyre {
 bool is_large(const Program& program, const CpuTarget& target);
 
 // Whether an operation on vectors takes so much code that a large program has it once.
-bool is_long(Operation op, DataType type, const CpuTarget& target);
+bool is_long(Operation op, DataType type, bool by_constant, const CpuTarget& target);
+bool is_long_access(DataType element, bool is_store, bool is_row, const CpuTarget& target);
 
 // The same program without statements that are too large for one function: parts of their
 // expressions are locals of their own.
