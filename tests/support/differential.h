@@ -56,7 +56,7 @@ class Differential : public ::testing::Test {
     DispatchOptions options;
     options.registry = &registry;
     options.device = interp_.get();
-    options.run.max_steps = 20'000'000;
+    options.run.max_steps = max_steps_;
     const Result<Outputs> expected = dispatch(program, c.grid, buffers, options);
     if (!expected.ok()) {
       const Diagnostic& why = expected.diagnostics()[0];
@@ -177,6 +177,7 @@ class Differential : public ::testing::Test {
 
   std::atomic<std::uint64_t> compared_ = 0;  // cases
   bool reduces_ = true;                      // cases that fail
+  std::uint64_t max_steps_ = 20'000'000;     // of the interpreter; 0: as many as it takes
   std::string folder_;
   std::string kept_;
   std::unique_ptr<Device> interp_;
