@@ -1,6 +1,7 @@
 #include "vyre/backends/cpu/code.h"
 
 #include <csetjmp>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>

@@ -195,6 +195,7 @@ class CpuEmitter {
   Slot make_mask(const char* name);
   Value get_mask(Slot& slot);
   void put_mask(Slot& slot, Value mask);
+  Value mask_of(Value words);
   void turn_off(Slot& slot, Value lanes);
   Value address(Slot& slot);
   Buffer& buffer_at(std::size_t index);

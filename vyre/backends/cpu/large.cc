@@ -60,7 +60,11 @@ Value CpuEmitter::get_mask(Slot& slot) {
   if (!slot.is_shared || has_masks(target_)) {
     return ir_.load(ir_.vector(ir_.boolean), address(slot));
   }
-  const Value words = ir_.load(ir_.vector(ir_.i32), address(slot), 4);
+  return mask_of(ir_.load(ir_.vector(ir_.i32), address(slot), 4));
+}
+
+// Of words, which are all ones or zero.
+Value CpuEmitter::mask_of(Value words) {
   return ir_.compare(Compare::Slt, words, ir_.zero(ir_.type(words)));
 }
 
@@ -192,8 +196,7 @@ void CpuEmitter::write_piece(const WaitingPiece& waiting) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       first_[axis] = ir_.load(ids, frame(vector_at(axis)), 4);
     }
-    const Value mask = ir_.load(ir_.vector(ir_.i32), frame(vector_at(kMask)), 4);
-    mask_ = ir_.compare(Compare::Slt, mask, ir_.zero(ir_.type(mask)));
+    mask_ = mask_of(ir_.load(ir_.vector(ir_.i32), frame(vector_at(kMask)), 4));
   }
   const Ir::Block start = ir_.block("start");
   ir_.go_on(start);
@@ -370,8 +373,7 @@ void CpuEmitter::write_access(DataType element, bool is_store, Value function) {
   const Ir::Block start = ir_.block("start");
   ir_.go_on(start);
   const Lanes where = get_operand(1, DataType::Vec2U32);
-  const Value words = where.parts[1];
-  const Value mask = ir_.compare(Compare::Slt, words, ir_.zero(ir_.type(words)));
+  const Value mask = mask_of(where.parts[1]);
   const Value address = ir_.load(ir_.pointer(), operand(2));
   if (is_store) {
     scatter(element, address, where.parts[0], mask, get_operand(0, loaded_type(element)));

@@ -66,8 +66,7 @@ Value CpuEmitter::part_mask(Value mask, std::size_t parts, std::size_t row) {
 // masked load that it knows to be off for one that is on (docs/backends/cpu.md).
 Value CpuEmitter::unknown(Value mask) {
   if (!is_avx2(target_)) return mask;
-  const Value same = ir_.exclusive(ir_.sext(mask, 32), ir_.splat(ir_.hidden(ir_.i32, 0)));
-  return ir_.compare(Compare::Slt, same, ir_.zero(ir_.type(same)));
+  return mask_of(ir_.exclusive(ir_.sext(mask, 32), ir_.splat(ir_.hidden(ir_.i32, 0))));
 }
 
 Lanes CpuEmitter::load_row(DataType element, Value pointer, Value mask) {

@@ -42,19 +42,13 @@ std::uint64_t weight(Operation op, DataType type, bool by_constant, const CpuTar
     case Operation::RotateLeft:
     case Operation::RotateRight:
       return (is_pair ? 8 : 3) * (is_old && !by_constant ? 4 : 1) * vectors * parts;
-    case Operation::Eq:
-    case Operation::Ne:
-    case Operation::Lt:
-    case Operation::Gt:
-    case Operation::Le:
-    case Operation::Ge:
-    case Operation::Min:
-    case Operation::Max:
-    case Operation::AddSat:
-    case Operation::SubSat:
-    case Operation::AbsDiff: return (is_pair || (wide && !is_new) ? 5 : 1) * vectors * parts;
-    default: return (is_pair ? 4 : 1) * vectors * parts;
+    default: break;
   }
+  const bool compares = info(op).signature == Signature::Test || op == Operation::Min ||
+                        op == Operation::Max || op == Operation::AddSat ||
+                        op == Operation::SubSat || op == Operation::AbsDiff;
+  if (compares) return (is_pair || (wide && !is_new) ? 5 : 1) * vectors * parts;
+  return (is_pair ? 4 : 1) * vectors * parts;
 }
 
 // Of one on numbers that are the same in all lanes.
