@@ -270,7 +270,8 @@ int main(int argc, char** argv) {
       for (GrowthFamily& family : operation_families()) families.push_back(std::move(family));
     } else if (argument == "--family" && i + 1 < argc) {
       names.emplace_back(argv[++i]);
-    } else if (argument == "--stage" && i + 1 < argc) {
+    } else if (argument == "--stage" && i + 1 < argc &&
+               std::ranges::find(kStages, std::string_view(argv[i + 1])) != std::end(kStages)) {
       stages.emplace_back(argv[++i]);
     } else {
       std::fprintf(stderr,
@@ -349,6 +350,10 @@ int main(int argc, char** argv) {
     if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K");
     std::printf("%-26s%s%12s\n", family.name.c_str(), row.c_str(), cell.c_str());
     std::fflush(stdout);
+  }
+  if (count == 0) {
+    std::fprintf(stderr, "no family has such a name; without --family all are shown\n");
+    return 2;
   }
   std::printf("%zu families; exponents above %.1f:", count, kMostExponent);
   for (std::size_t stage = 0; stage < kStageCount; ++stage) {

@@ -304,10 +304,17 @@ Opened open_cpu(std::uint32_t) {
   if (!target) {
     const char* wanted = std::getenv("VYRE_CPU");
     if (wanted == nullptr) return {nullptr, "it has no code for this machine"};
-    return {nullptr, "this machine does not run what VYRE_CPU asks for, `" + shorten(wanted) + "`"};
+    std::string known;
+    for (std::string_view name : cpu_targets()) {
+      if (runs_here(name)) known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    return {nullptr, "this machine does not run what VYRE_CPU asks for, `" + shorten(wanted) +
+                         "`; unset it, or set it to one of " + known};
   }
   const std::optional<Guard> guard = wanted_guard();
-  if (!guard) return {nullptr, "VYRE_GUARD asks for something else than `end` or `begin`"};
+  if (!guard)
+    return {nullptr,
+            "VYRE_GUARD is neither `end` nor `begin`; unset it, or set it to one of these"};
   // Without LLVM it runs what the cache has, and is of no use where that is empty.
   std::string reason;
   const bool compiles = llvm::finds_llvm(reason);
