@@ -220,20 +220,20 @@ int main(int argc, char** argv) {
   const std::string statements = statements_source();
   const std::string dense = dense_source();
   const std::string json = json_peer(4 << 20);
-  const vyre::Result<vyre::Loaded> loaded = vyre::load({"ordinary", ordinary});
+  const vyre::Result<vyre::Loaded> loaded = vyre::load_module({"ordinary", ordinary});
   require(loaded.ok(), "the ordinary source is not valid");
-  require(vyre::load({"statements", statements}).ok(), "the long program is not valid");
-  require(vyre::load({"dense", dense}).ok(), "the dense source is not valid");
+  require(vyre::load_module({"statements", statements}).ok(), "the long program is not valid");
+  require(vyre::load_module({"dense", dense}).ok(), "the dense source is not valid");
   const std::string wire = *vyre::encode(loaded->module);
   require(wire.size() > 1 << 20, "the wire input is below 1 MB");
 
   const std::string calls = calls_source(10'000);
-  const vyre::Result<vyre::Loaded> caller = vyre::load({"calls", calls});
+  const vyre::Result<vyre::Loaded> caller = vyre::load_module({"calls", calls});
   require(caller.ok(), "the source with calls is not valid");
   const vyre::Program& calling = std::get<vyre::Program>(caller->module.items[0]);
 
   const auto load_text = [](const std::string& text) {
-    return [&text] { require(vyre::load({"", text}).ok(), "load failed"); };
+    return [&text] { require(vyre::load_module({"", text}).ok(), "load failed"); };
   };
   std::vector<Task> tasks = {
       {"nlohmann-json parse (peer)", json.size(),

@@ -46,6 +46,7 @@
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/backends/ptx/emit.h"
+#include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
 #include "vyre/passes/specialise.h"
 #include "vyre/vyre.h"
@@ -83,7 +84,7 @@ struct Point {
 Point run_stage(const std::string& text, std::size_t stage) {
   Point point{text.size()};
   const double begin = cpu_seconds();
-  const Result<Loaded> loaded = load({"bench.vyre", text});
+  const Result<Loaded> loaded = load_module({"bench.vyre", text});
   point.whole = cpu_seconds() - begin;
   if (stage == 0) {
     point.seconds = point.whole;
@@ -107,18 +108,19 @@ Point run_stage(const std::string& text, std::size_t stage) {
       const Result<Program> optimised = optimise(*linked);
       if (!optimised) return point;
       middle = cpu_seconds();
-      const Variant variant = general_variant(*optimised, finish_ptx);
-      const PtxLines lines = ptx_lines(variant.program, *program, source[i].lines);
-      if (!emit_ptx(variant.program, variant.bounds, {}, lines)) return point;
+      Linked with_lines = *linked;
+      with_lines.set_source(source[i]);
+      if (!emit_ptx(lowered(general_variant(*optimised, finish_ptx), with_lines))) return point;
     } else {
       std::string reason;
       const llvm::Api* api = llvm::load_llvm(reason);
       const std::optional<CpuTarget> target = find_cpu_target(kStages[stage]);
       if (api == nullptr || !target) return point;
-      const Result<CpuReady> ready = prepare_cpu(*linked, *target);
-      if (!ready) return point;
+      Result<Program> optimised = optimise(*linked);
+      if (!optimised) return point;
+      const CpuReady ready = prepare_cpu(std::move(*optimised), *target);
       middle = cpu_seconds();
-      if (!emit_cpu(*api, *ready)) return point;
+      if (!emit_cpu(*api, ready)) return point;
     }
     const double end = cpu_seconds();
     seconds += end - middle;

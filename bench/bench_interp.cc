@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "vyre/interp/race.h"
+#include "vyre/interp/script.h"
 #include "vyre/vyre.h"
 
 namespace {
@@ -176,7 +177,7 @@ void fail(const std::string& what) {
 }
 
 void measure(const Kernel& kernel, std::size_t runs) {
-  const vyre::Result<vyre::Loaded> loaded = vyre::load({kernel.name, kernel.source});
+  const vyre::Result<vyre::Loaded> loaded = vyre::load_module({kernel.name, kernel.source});
   if (!loaded) fail(render(loaded.diagnostics()[0]));
   const auto& program = std::get<vyre::Program>(loaded->module.items[0]);
   const vyre::Script script = vyre::make_script(*vyre::link(program));

@@ -33,16 +33,11 @@ inline double median(std::vector<double> values) {
 struct Loaded {
   explicit Loaded(const std::string& name) {
     for (const auto& [stem, text] : vyre::embedded::bench_programs) {
-      if (stem == name) module = get(vyre::load({name + ".vyre", std::string(text)})).module;
-    }
-    get(registry.add(module));
-    for (const auto& item : module.items) {
-      if (const auto* found = std::get_if<vyre::Program>(&item)) program = found;
+      if (stem == name)
+        program = get(link(get(vyre::load_module({name + ".vyre", std::string(text)}))));
     }
   }
-  vyre::Module module;
-  vyre::Registry registry;
-  const vyre::Program* program = nullptr;
+  vyre::Linked program;
 };
 
 class Resident {
@@ -51,11 +46,11 @@ class Resident {
   Resident(vyre::Device& device, const Loaded& loaded, const vyre::Grid& grid,
            std::vector<vyre::DeviceBuffer> buffers)
       : device_(device),
-        pipeline_(get(make_pipeline(device, *loaded.program, {&loaded.registry, {}}))),
+        pipeline_(get(make_pipeline(device, loaded.program))),
         buffers_(std::move(buffers)),
         launch_{&pipeline_, grid, {}} {
     std::size_t next = 0;
-    for (const vyre::BufferDecl& buffer : loaded.program->buffers) {
+    for (const vyre::BufferDecl& buffer : loaded.program.program().buffers) {
       if (buffer.access == vyre::BufferAccess::Workgroup) continue;
       launch_.buffers.push_back({buffer.name, &buffers_[next++]});
     }
@@ -65,7 +60,8 @@ class Resident {
 
   // So often in a row; the seconds that the last one took.
   double run(std::size_t times = 1) {
-    return get(vyre::run(device_, std::vector<vyre::PipelineLaunch>(times, launch_))).back();
+    return get(vyre::run_launches(device_, std::vector<vyre::PipelineLaunch>(times, launch_)))
+        .back();
   }
   vyre::DeviceBuffer& last() { return buffers_.back(); }  // which the program writes
 

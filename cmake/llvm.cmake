@@ -1,5 +1,6 @@
-# What the CPU backend needs of LLVM, in a module that it finds beside the program. Without LLVM's
-# archives it loads the shared library of the system, which has everything and takes 9 ms more.
+# What the CPU backend needs of LLVM, in a module that it finds beside the program or the library.
+# Without LLVM's archives it loads the shared library of the system, which has everything and takes
+# 9 ms more.
 function(vyre_add_llvm)
   find_program(VYRE_LLVM_CONFIG llvm-config-19)
   if(VYRE_LLVM_CONFIG AND NOT CMAKE_CROSSCOMPILING)  # it tells of this machine's
@@ -33,8 +34,8 @@ function(vyre_add_llvm)
     LINKER:--version-script=${exports},--gc-sections,-Bsymbolic,-s)
   target_link_libraries(vyre_llvm PRIVATE -Wl,--start-group ${archives} -Wl,--end-group
     -l:libz.so.1 -l:libzstd.so.1)
-  add_dependencies(vyre_command vyre_llvm)
-  install(TARGETS vyre_llvm LIBRARY DESTINATION lib)
+  add_dependencies(vyre vyre_llvm)
+  install(TARGETS vyre_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   # Tests and benchmarks are programs too.
   foreach(folder tests bench)
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})

@@ -6,11 +6,13 @@
 
 namespace {
 
-vyre::Result<vyre::Program> popcount_xor() {
+using namespace vyre::types;
+
+vyre::Result<vyre::Linked> popcount_xor() {
   vyre::Builder b("popcount_xor", {64});
-  vyre::Buffer lhs = b.read<vyre::u32>("lhs");
-  vyre::Buffer rhs = b.read<vyre::u32>("rhs");
-  vyre::Buffer out = b.read_write<vyre::u32>("out");
+  vyre::Buffer lhs = b.read<u32>("lhs");
+  vyre::Buffer rhs = b.read<u32>("rhs");
+  vyre::Buffer out = b.read_write<u32>("out");
 
   vyre::Value i = b.let("i", b.invocation_id(0));
   b.if_(i < out.length(),
@@ -19,10 +21,10 @@ vyre::Result<vyre::Program> popcount_xor() {
 }
 
 // Nothing fails before finish(), which reports everything at once.
-vyre::Result<vyre::Program> three_mistakes() {
+vyre::Result<vyre::Linked> three_mistakes() {
   vyre::Builder b("three_mistakes", {64});
-  vyre::Buffer data = b.read<vyre::u32>("data");
-  vyre::Buffer out = b.read_write<vyre::u64>("out");
+  vyre::Buffer data = b.read<u32>("data");
+  vyre::Buffer out = b.read_write<u64>("out");
 
   vyre::Value i = b.let("i", b.invocation_id(0));
   data[i] = 0;
@@ -36,11 +38,11 @@ vyre::Result<vyre::Program> three_mistakes() {
 }  // namespace
 
 int main() {
-  const vyre::Result<vyre::Program> program = popcount_xor();
+  const vyre::Result<vyre::Linked> program = popcount_xor();
   if (!program) return 1;
   std::cout << print(*program) << "digest " << digest(*program) << "\n\n";
 
-  const vyre::Result<vyre::Program> wrong = three_mistakes();
+  const vyre::Result<vyre::Linked> wrong = three_mistakes();
   for (const vyre::Diagnostic& diagnostic : wrong.diagnostics()) {
     std::cout << render(diagnostic);
   }

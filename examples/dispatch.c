@@ -41,7 +41,7 @@ static vyre_status run_twice(const vyre_program* program, vyre_diagnostics** why
   vyre_device* device = NULL;
   vyre_pipeline* pipeline = NULL;
   vyre_buffer* buffer = NULL;
-  vyre_status status = vyre_device_open("interp", &device, why);
+  vyre_status status = vyre_device_open("interp", 0, &device, why);
   if (status == VYRE_OK) status = vyre_pipeline_make(device, program, 0, 0, &pipeline, why);
   if (status == VYRE_OK) status = vyre_buffer_make(device, numbers, sizeof numbers, &buffer, why);
   if (status == VYRE_OK) {
@@ -50,7 +50,7 @@ static vyre_status run_twice(const vyre_program* program, vyre_diagnostics** why
     const vyre_launch launches[2] = {launch, launch};
     status = vyre_run(device, launches, 2, NULL, NULL, why);
   }
-  if (status == VYRE_OK) status = vyre_buffer_read(buffer, numbers, sizeof numbers, why);
+  if (status == VYRE_OK) status = vyre_buffer_read(buffer, 0, numbers, sizeof numbers, why);
   if (status == VYRE_OK) print_numbers(numbers, 5);
   vyre_buffer_free(buffer);
   vyre_pipeline_free(pipeline);

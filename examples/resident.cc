@@ -1,7 +1,6 @@
 // Buffers that stay on the device: each dispatch adds to every number the one some places before
 // it, and after steps of 1, 2 and 4 places eight numbers have become their running sums. Two
 // buffers take turns as input and output; the host sees neither until the end.
-#include <cstring>
 #include <iostream>
 
 #include "vyre/vyre.h"
@@ -23,27 +22,25 @@ int report(const std::vector<vyre::Diagnostic>& diagnostics) {
   return 1;
 }
 
-vyre::Result<vyre::DeviceBuffer> upload(vyre::Device& device,
-                                        const std::vector<std::uint32_t>& numbers) {
-  return make_buffer(device, std::as_bytes(std::span(numbers)));
-}
+using Numbers = std::vector<std::uint32_t>;
 
 }  // namespace
 
 int main() {
-  const vyre::Result<vyre::Loaded> loaded = vyre::load({"step.vyre", std::string(kStep)});
+  const vyre::Result<vyre::Loaded> loaded = vyre::load_module({"step.vyre", std::string(kStep)});
   if (!loaded) return report(loaded.diagnostics());
   vyre::Result<std::unique_ptr<vyre::Device>> device = vyre::open_device();
   if (!device) return report(device.diagnostics());
-  const vyre::Result<vyre::Pipeline> step =
-      make_pipeline(**device, std::get<vyre::Program>(loaded->module.items[0]));
+  const vyre::Result<vyre::Linked> program = link(*loaded, "step");
+  if (!program) return report(program.diagnostics());
+  const vyre::Result<vyre::Pipeline> step = make_pipeline(**device, *program);
   if (!step) return report(step.diagnostics());
 
-  vyre::Result<vyre::DeviceBuffer> a = upload(**device, {1, 2, 3, 4, 5, 6, 7, 8});
-  vyre::Result<vyre::DeviceBuffer> b = upload(**device, std::vector<std::uint32_t>(8));
-  vyre::Result<vyre::DeviceBuffer> one = upload(**device, {1});
-  vyre::Result<vyre::DeviceBuffer> two = upload(**device, {2});
-  vyre::Result<vyre::DeviceBuffer> four = upload(**device, {4});
+  vyre::Result<vyre::DeviceBuffer> a = make_buffer(**device, Numbers{1, 2, 3, 4, 5, 6, 7, 8});
+  vyre::Result<vyre::DeviceBuffer> b = make_buffer(**device, Numbers(8));
+  vyre::Result<vyre::DeviceBuffer> one = make_buffer(**device, Numbers{1});
+  vyre::Result<vyre::DeviceBuffer> two = make_buffer(**device, Numbers{2});
+  vyre::Result<vyre::DeviceBuffer> four = make_buffer(**device, Numbers{4});
   for (const auto* made : {&a, &b, &one, &two, &four}) {
     if (!*made) return report(made->diagnostics());
   }
@@ -53,17 +50,20 @@ int main() {
       {&*step, 1, {{"from", &*b}, {"places", &*two}, {"to", &*a}}},
       {&*step, 1, {{"from", &*a}, {"places", &*four}, {"to", &*b}}},
   };
-  const vyre::Result<std::vector<double>> seconds = run(**device, launches);
+  const vyre::Result<std::vector<double>> seconds = run_launches(**device, launches);
   if (!seconds) return report(seconds.diagnostics());
 
-  const vyre::Result<std::vector<std::byte>> bytes = read_buffer(*b);
-  if (!bytes) return report(bytes.diagnostics());
-  std::vector<std::uint32_t> sums(8);
-  std::memcpy(sums.data(), bytes->data(), bytes->size());
-  for (const std::uint32_t sum : sums) std::cout << sum << " ";
+  const vyre::Result<Numbers> sums = vyre::read_buffer<std::uint32_t>(*b);
+  if (!sums) return report(sums.diagnostics());
+  for (const std::uint32_t sum : *sums) std::cout << sum << " ";
   std::cout << "\n";
 
-  vyre::Result<vyre::Sequence> steps = record(**device, launches);
+  Numbers last(2);
+  const vyre::Result<void> read = read_buffer(*b, last, 6);
+  if (!read) return report(read.diagnostics());
+  std::cout << last[0] << " " << last[1] << "\n";
+
+  vyre::Result<vyre::Sequence> steps = record_launches(**device, launches);
   if (!steps) return report(steps.diagnostics());
   for (int i = 0; i < 100; ++i) {
     const vyre::Result<vyre::RunTimes> times = steps->run();

@@ -1,9 +1,13 @@
 #include "vyre/compile.h"
 
 #include <algorithm>
-#include <functional>
-#include <set>
 
+#include "vyre/backends/cache.h"
+#include "vyre/base/counters.h"
+#include "vyre/base/text.h"
+#include "vyre/base/thread.h"
+#include "vyre/passes/inline.h"
+#include "vyre/passes/pass.h"
 #include "vyre/text/parse.h"
 #include "vyre/validate/validate.h"
 #include "vyre/wire/wire.h"
@@ -12,58 +16,104 @@ namespace vyre {
 
 std::string_view version() { return VYRE_VERSION; }
 
-Result<Loaded> load(Source source, const Registry& registry) {
+namespace {
+
+Result<Loaded> with_registry(Loaded loaded) {
+  const Result<void> added = loaded.registry.add(loaded.module);
+  if (!added) return added.diagnostics();
+  return loaded;
+}
+
+}  // namespace
+
+Result<Loaded> load_module(Source source, const Registry& registry) {
   if (is_wire(source.text)) {
     Result<Module> module = decode(source.text, source.file);
     if (!module.ok()) return module.diagnostics();
     std::vector<Diagnostic> diagnostics = validate(*module, registry);
     for (Diagnostic& diagnostic : diagnostics) diagnostic.file = source.file;
     if (!diagnostics.empty()) return diagnostics;
-    return Loaded{std::move(*module), std::move(source), {}};
+    return with_registry({std::move(*module), std::move(source), {}, registry});
   }
   Parsed parsed = parse_source(source);
-  validate(source, parsed, registry);
+  validate(parsed, registry);
   if (!parsed.findings.empty()) return std::move(parsed.findings).located(source);
-  return Loaded{std::move(parsed.module), std::move(source), std::move(parsed.positions)};
+  return with_registry(
+      {std::move(parsed.module), std::move(source), std::move(parsed.positions), registry});
+}
+
+Result<std::size_t> find_program(const Loaded& loaded, std::string_view name) {
+  std::string names;
+  std::vector<std::size_t> found;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < loaded.module.items.size(); ++i) {
+    const Program* program = std::get_if<Program>(&loaded.module.items[i]);
+    if (program == nullptr) continue;
+    if (name.empty() || program->name == name) found.push_back(i);
+    names += (count++ == 0 ? "`" : ", `") + program->name + "`";
+  }
+  const std::string& file = loaded.source.file;
+  if (count == 0) return diagnose<message::no_programs>(file);
+  if (found.empty()) {
+    return diagnose<message::unknown_program>(file, shorten(name), shorten(names, 200));
+  }
+  if (found.size() > 1) {
+    return diagnose<message::missing_program>(file, count, shorten(names, 200));
+  }
+  return found[0];
+}
+
+Result<Linked> link(const Loaded& loaded, std::string_view name) {
+  const Result<std::size_t> item = find_program(loaded, name);
+  if (!item) return item.diagnostics();
+  return program_at(loaded, *item);
+}
+
+Linked program_at(const Loaded& loaded, std::size_t item) {
+  return link_valid(std::get<Program>(loaded.module.items[item]), loaded.registry);
 }
 
 namespace {
 
-// Depth first, so that an op comes behind those it calls. This recurses at most kMaxCallDepth deep:
-// calls nest no deeper (V017).
-std::vector<Op> ops_called_by(const Body& body, const Registry& registry) {
-  std::vector<Op> ops;
-  std::set<std::string_view> seen;
-  const std::function<void(const Body&)> follow = [&](const Body& caller) {
-    for (const std::string& id : caller.callees) {
-      if (!seen.insert(id).second) continue;
-      const Op& op = *registry.find(id);
-      follow(op.body);
-      ops.push_back(op);
-    }
-  };
-  follow(body);
-  return ops;
+// All that code depends on. Lines are part of the code where the program has them.
+std::string key_of(const Linked& linked, const std::string& target) {
+  std::string key = digest_with_ops(linked) + " " + target;
+  if (!linked.source().lines.empty()) key += " " + linked.source().file;
+  for (const std::uint32_t line : linked.source().lines) key += " " + std::to_string(line);
+  return key;
 }
 
 }  // namespace
 
-namespace {
+Result<Artifact> compile(const Linked& linked, const Backend& backend, std::string_view kind) {
+  Artifact artifact{linked, std::string(backend.name)};
+  const Emitter* const emitter = backend.emitter;
+  if (emitter == nullptr) return artifact;  // it runs the program as it is
+  const Result<std::string> target = emitter->target(kind);
+  if (!target) return target.diagnostics();
+  artifact.key = key_of(linked, *target);
+  artifact.code = find_code(artifact.key, *emitter);
+  if (artifact.code != nullptr) return artifact;
 
-std::vector<std::uint32_t> line_starts(const std::string& text) {
-  std::vector<std::uint32_t> starts{0};
-  for (std::uint32_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\n') starts.push_back(i + 1);
-  }
-  return starts;
+  Thread loader;
+  if (emitter->prepare != nullptr) loader.start(emitter->prepare);
+  Result<Program> optimised = optimise(linked);
+  if (!optimised) return optimised.diagnostics();
+  ++counters.emissions;
+  Result<std::shared_ptr<const EmittedCode>> code =
+      emitter->emit(linked, std::move(*optimised), kind);
+  if (!code) return code.diagnostics();
+  keep_code(artifact.key, *code);
+  artifact.code = std::move(*code);
+  return artifact;
 }
 
-SourceLines lines_of(const Loaded& loaded, std::size_t item,
-                     const std::vector<std::uint32_t>& starts) {
+namespace {
+
+SourceLines lines_of(const Loaded& loaded, std::size_t item, LineCounter& lines) {
   SourceLines source{loaded.source.file, {}};
   for (const ItemPositions::Statement& statement : loaded.positions[item].statements) {
-    const auto line = std::ranges::upper_bound(starts, statement.begin) - starts.begin();
-    source.lines.push_back(static_cast<std::uint32_t>(line));
+    source.lines.push_back(lines.at(statement.head.begin).line);
   }
   return source;
 }
@@ -72,25 +122,15 @@ SourceLines lines_of(const Loaded& loaded, std::size_t item,
 
 SourceLines source_lines(const Loaded& loaded, std::size_t item) {
   if (loaded.positions.empty()) return {};
-  return lines_of(loaded, item, line_starts(loaded.source.text));
+  LineCounter lines(loaded.source.text);
+  return lines_of(loaded, item, lines);
 }
 
 std::vector<SourceLines> source_lines(const Loaded& loaded) {
-  const std::vector<std::uint32_t> starts = line_starts(loaded.source.text);
+  LineCounter lines(loaded.source.text);
   std::vector<SourceLines> all(loaded.module.items.size());
-  for (std::size_t i = 0; i < loaded.positions.size(); ++i) all[i] = lines_of(loaded, i, starts);
+  for (std::size_t i = 0; i < loaded.positions.size(); ++i) all[i] = lines_of(loaded, i, lines);
   return all;
-}
-
-Result<Linked> link(const Program& program, const Registry& registry) {
-  if (std::vector<Diagnostic> wrong = validate(program, registry); !wrong.empty()) return wrong;
-  return Linked{program, ops_called_by(program.body, registry)};
-}
-
-Linked link(const Op& op, const Registry& registry) {
-  Linked linked{{}, ops_called_by(op.body, registry)};
-  linked.ops.push_back(op);
-  return linked;
 }
 
 }  // namespace vyre

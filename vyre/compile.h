@@ -1,37 +1,48 @@
-// The way of a program from bytes to something that can run.
+// The line of a program, from bytes to something that a device loads:
+//
+//   load → link → optimise → lower → emit
+//
+// What travels between load() and everything that runs programs is a Linked: a valid program with
+// the ops that it calls.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
+#include "vyre/backends/backend.h"
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
 #include "vyre/library/registry.h"
 #include "vyre/text/positions.h"
+#include "vyre/validate/link.h"
 
 namespace vyre {
 
 std::string_view version();  // "0.1.0"
 
-// A valid module and, when it came as text, where its parts stand.
+// A valid module and, when it came as text, where its parts are in that.
 struct Loaded {
   Module module;
   Source source;
   std::vector<ItemPositions> positions;  // empty for a wire file
+  Registry registry;                     // with the ops of the module
 };
 
 // Text or wire, told apart by the wire format's magic; parsed or decoded, and validated.
-Result<Loaded> load(Source source, const Registry& registry = {});
+Result<Loaded> load_module(Source source, const Registry& registry = {});
 
 // Of one of its programs, or of all items; nothing where there are no positions.
 SourceLines source_lines(const Loaded& loaded, std::size_t item);
 std::vector<SourceLines> source_lines(const Loaded& loaded);
 
-// Validates a program and finds the ops that it calls. `registry` has those of the file that the
-// program comes from, if it calls any of them: Registry::add(module).
-Result<Linked> link(const Program& program, const Registry& registry = {});
+// Which item of the module a program is. Without a name the only one.
+Result<std::size_t> find_program(const Loaded& loaded, std::string_view name = {});
+// That program, with the ops that it calls.
+Result<Linked> link(const Loaded& loaded, std::string_view name = {});
+Linked program_at(const Loaded& loaded, std::size_t item);
 
-// A valid op with those that it calls, as the last one, behind a program that does nothing.
-Linked link(const Op& op, const Registry& registry);
+// Code for a device of a backend, made or found again. `kind` names a kind of machine, as
+// `vyre lower --cpu` does; empty: this one.
+Result<Artifact> compile(const Linked& linked, const Backend& backend, std::string_view kind = {});
 
 }  // namespace vyre

@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "vyre/compile.h"
 #include "vyre/runtime/dispatch.h"
+#include "vyre/runtime/race_report.h"
 #include "vyre/text/print.h"
 #include "vyre/wire/wire.h"
 
@@ -23,19 +25,19 @@ struct vyre_diagnostics {
 };
 
 struct vyre_program {
-  const vyre::Program* program;
-  const vyre::Registry* registry;
+  vyre::Linked linked;
+  const vyre_module* module;
 };
 
 struct vyre_module {
-  vyre::Module module;
-  vyre::Registry registry;  // with the module's own ops
+  vyre::Loaded loaded;
   std::vector<vyre_program> programs;
 };
 
 struct vyre_backends {
   struct Row {
     const vyre::Backend* backend;
+    std::uint32_t devices;
     std::string device;
     std::string reason;
   };
@@ -49,12 +51,19 @@ struct vyre_device {
 
 struct vyre_pipeline {
   std::shared_ptr<vyre::Device> device;
-  vyre::Pipeline pipeline;
+  std::shared_ptr<vyre::Pipeline> pipeline;  // goes before its device
 };
 
 struct vyre_buffer {
   std::shared_ptr<vyre::Device> device;
-  vyre::DeviceBuffer buffer;
+  std::shared_ptr<vyre::DeviceBuffer> buffer;
+};
+
+struct vyre_sequence {
+  std::shared_ptr<vyre::Device> device;
+  std::vector<std::shared_ptr<vyre::Pipeline>> pipelines;
+  std::vector<std::shared_ptr<vyre::DeviceBuffer>> buffers;
+  std::optional<vyre::Sequence> sequence;
 };
 
 struct vyre_outputs {
@@ -66,15 +75,20 @@ namespace {
 // The texts of tables are literals, so a zero byte follows them.
 const char* c_text(std::string_view literal) { return literal.data(); }
 
-vyre_status fail(std::vector<vyre::Diagnostic> diagnostics, vyre_diagnostics** why) {
-  if (why == nullptr) return VYRE_ERROR;
+// For a caller who may not want to know.
+void give(std::vector<vyre::Diagnostic> diagnostics, vyre_diagnostics** to) {
+  if (to == nullptr) return;
   auto found = std::make_unique<vyre_diagnostics>();
   found->all = std::move(diagnostics);
   found->json = vyre::to_json(found->all);
   for (const vyre::Diagnostic& diagnostic : found->all) {
     found->text += found->texts.emplace_back(vyre::render(diagnostic));
   }
-  *why = found.release();
+  *to = found.release();
+}
+
+vyre_status fail(std::vector<vyre::Diagnostic> diagnostics, vyre_diagnostics** why) {
+  give(std::move(diagnostics), why);
   return VYRE_ERROR;
 }
 
@@ -96,7 +110,7 @@ std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
 
 vyre::Result<vyre::Loaded> load_bytes(const void* data, std::size_t size, const char* file) {
   std::string text(size == 0 ? "" : static_cast<const char*>(data), size);
-  return vyre::load({file == nullptr ? "" : file, std::move(text)});
+  return vyre::load_module({file == nullptr ? "" : file, std::move(text)});
 }
 
 // The options as the runtime takes them. `stop` is set when the host's function wants an end.
@@ -117,6 +131,39 @@ vyre::Result<vyre::RunOptions> run_options(const vyre_run_options* from, std::at
     };
   }
   return options;
+}
+
+// False where a pointer is missing.
+bool read_buffers(const vyre_host_buffer* buffers, std::size_t count,
+                  std::vector<vyre::HostBuffer>& bound) {
+  if (buffers == nullptr && count > 0) return false;
+  for (const vyre_host_buffer& buffer : std::span(buffers, count)) {
+    if (buffer.name == nullptr || (buffer.contents == nullptr && buffer.size > 0)) return false;
+    bound.emplace_back(buffer.name, bytes_of(buffer.contents, buffer.size));
+  }
+  return true;
+}
+
+bool read_launches(const vyre_launch* launches, std::size_t count,
+                   std::vector<vyre::PipelineLaunch>& ready) {
+  if (launches == nullptr && count > 0) return false;
+  for (const vyre_launch& launch : std::span(launches, count)) {
+    if (launch.pipeline == nullptr || (launch.bindings == nullptr && launch.binding_count > 0)) {
+      return false;
+    }
+    auto& [pipeline, grid, buffers] = ready.emplace_back();
+    pipeline = launch.pipeline->pipeline.get();
+    grid = {launch.grid[0], launch.grid[1], launch.grid[2]};
+    for (const vyre_binding& binding : std::span(launch.bindings, launch.binding_count)) {
+      if (binding.name == nullptr || binding.buffer == nullptr) return false;
+      buffers.push_back({binding.name, binding.buffer->buffer.get()});
+    }
+  }
+  return true;
+}
+
+vyre_output output_of(const vyre::OutputBuffer& from) {
+  return {from.name.c_str(), c_text(text(from.element)), from.bytes.data(), from.bytes.size()};
 }
 
 }  // namespace
@@ -166,15 +213,12 @@ vyre_status vyre_load(const void* data, size_t size, const char* file, vyre_modu
   vyre::Result<vyre::Loaded> loaded = load_bytes(data, size, file);
   if (!loaded) return fail(loaded.diagnostics(), why);
   auto made = std::make_unique<vyre_module>();
-  made->module = std::move(loaded->module);
-  if (const vyre::Result<bool> added = made->registry.add(made->module); !added) {
-    return fail(added.diagnostics(), why);
-  }
-  for (const vyre::Item& item : made->module.items) {
-    if (const auto* program = std::get_if<vyre::Program>(&item)) {
-      made->programs.push_back({program, &made->registry});
+  for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
+    if (std::holds_alternative<vyre::Program>(loaded->module.items[i])) {
+      made->programs.push_back({program_at(*loaded, i), made.get()});
     }
   }
+  made->loaded = std::move(*loaded);
   *module = made.release();
   return VYRE_OK;
 }
@@ -191,7 +235,7 @@ void vyre_module_free(vyre_module* module) { delete module; }
 vyre_status vyre_module_print(const vyre_module* module, char** text) {
   clear(text);
   if (module == nullptr || text == nullptr) return VYRE_MISUSE;
-  *text = static_cast<char*>(copy_of(print(module->module)));
+  *text = static_cast<char*>(copy_of(print(module->loaded.module)));
   return VYRE_OK;
 }
 
@@ -200,7 +244,7 @@ vyre_status vyre_module_encode(const vyre_module* module, void** bytes, size_t* 
   clear(bytes, why);
   if (module == nullptr || bytes == nullptr || size == nullptr) return VYRE_MISUSE;
   *size = 0;
-  const vyre::Result<std::string> encoded = encode(module->module);
+  const vyre::Result<std::string> encoded = encode(module->loaded.module);
   if (!encoded) return fail(encoded.diagnostics(), why);
   *bytes = copy_of(*encoded);
   *size = encoded->size();
@@ -220,29 +264,29 @@ const vyre_program* vyre_module_program(const vyre_module* module, size_t index)
 const vyre_program* vyre_module_find_program(const vyre_module* module, const char* name) {
   if (module == nullptr || name == nullptr) return nullptr;
   for (const vyre_program& program : module->programs) {
-    if (program.program->name == name) return &program;
+    if (program.linked.program().name == name) return &program;
   }
   return nullptr;
 }
 
 const char* vyre_program_name(const vyre_program* program) {
-  return program == nullptr ? "" : program->program->name.c_str();
+  return program == nullptr ? "" : program->linked.program().name.c_str();
 }
 
 vyre_status vyre_program_workgroup_size(const vyre_program* program, uint32_t size[3]) {
   if (program == nullptr || size == nullptr) return VYRE_MISUSE;
-  std::ranges::copy(program->program->workgroup_size, size);
+  std::ranges::copy(program->linked.program().workgroup_size, size);
   return VYRE_OK;
 }
 
 size_t vyre_program_buffer_count(const vyre_program* program) {
-  return program == nullptr ? 0 : program->program->buffers.size();
+  return program == nullptr ? 0 : program->linked.program().buffers.size();
 }
 
 vyre_status vyre_program_buffer(const vyre_program* program, size_t index,
                                 vyre_buffer_decl* buffer) {
   if (buffer == nullptr || index >= vyre_program_buffer_count(program)) return VYRE_MISUSE;
-  const vyre::BufferDecl& from = program->program->buffers[index];
+  const vyre::BufferDecl& from = program->linked.program().buffers[index];
   vyre_access access = VYRE_READ;
   switch (from.access) {
     case vyre::BufferAccess::ReadOnly: access = VYRE_READ; break;
@@ -250,8 +294,8 @@ vyre_status vyre_program_buffer(const vyre_program* program, size_t index,
     case vyre::BufferAccess::Uniform: access = VYRE_UNIFORM; break;
     case vyre::BufferAccess::Workgroup: access = VYRE_WORKGROUP; break;
   }
-  *buffer = {from.name.c_str(),    access,     c_text(text(from.element)),
-             stride(from.element), from.count, from.binding};
+  *buffer = {from.name.c_str(),          access,     c_text(text(from.element)),
+             vyre::stride(from.element), from.count, from.binding};
   return VYRE_OK;
 }
 
@@ -262,8 +306,9 @@ vyre_status vyre_backends_list(vyre_backends** backends) {
   auto list = std::make_unique<vyre_backends>();
   for (const vyre::Backend& backend : vyre::all_backends()) {
     const vyre::Opened opened = backend.open(0);
-    list->rows.push_back(
-        {&backend, opened.device == nullptr ? "" : opened.device->info().name, opened.reason});
+    list->rows.push_back({&backend, opened.device == nullptr ? 0 : opened.devices,
+                          opened.device == nullptr ? "" : opened.device->info().name,
+                          opened.reason});
   }
   *backends = list.release();
   return VYRE_OK;
@@ -276,28 +321,26 @@ size_t vyre_backends_count(const vyre_backends* backends) {
 vyre_status vyre_backends_get(const vyre_backends* backends, size_t index, vyre_backend* backend) {
   if (backend == nullptr || index >= vyre_backends_count(backends)) return VYRE_MISUSE;
   const vyre_backends::Row& row = backends->rows[index];
-  *backend = {c_text(row.backend->name), c_text(row.backend->alias), c_text(row.backend->summary),
-              !row.device.empty(),       row.device.c_str(),         row.reason.c_str()};
+  *backend = {c_text(row.backend->name),
+              c_text(row.backend->alias),
+              c_text(row.backend->summary),
+              !row.device.empty(),
+              row.devices,
+              row.device.c_str(),
+              row.reason.c_str()};
   return VYRE_OK;
 }
 
 void vyre_backends_free(vyre_backends* backends) { delete backends; }
 
-vyre_status vyre_device_open(const char* backend, vyre_device** device, vyre_diagnostics** why) {
+vyre_status vyre_device_open(const char* backend, uint32_t index, vyre_device** device,
+                             vyre_diagnostics** why) {
   clear(device, why);
   if (device == nullptr) return VYRE_MISUSE;
-  const vyre::Backend* known =
-      backend == nullptr ? &vyre::default_backend() : vyre::find_backend(backend);
-  // A name that nobody has fails like a backend that cannot run.
-  vyre::Backend unknown;
-  if (known == nullptr) {
-    unknown.name = backend;
-    unknown.open = [](std::uint32_t) {
-      return vyre::Opened{nullptr, "vyre knows none of this name"};
-    };
-    known = &unknown;
-  }
-  vyre::Result<std::unique_ptr<vyre::Device>> opened = open_device(*known);
+  vyre::Result<std::unique_ptr<vyre::Device>> opened =
+      backend != nullptr ? vyre::open_device(backend, index)
+      : index > 0        ? vyre::open_device(vyre::default_backend(), index)
+                         : vyre::open_device();
   if (!opened) return fail(opened.diagnostics(), why);
   *device = new vyre_device{std::move(*opened)};
   return VYRE_OK;
@@ -308,8 +351,8 @@ void vyre_device_free(vyre_device* device) { delete device; }
 vyre_status vyre_device_get_info(const vyre_device* device, vyre_device_info* info) {
   if (device == nullptr || info == nullptr) return VYRE_MISUSE;
   const vyre::DeviceInfo& from = device->device->info();
-  *info = {from.backend.c_str(),     from.name.c_str(),    from.max_invocations, {},
-           from.max_workgroup_bytes, from.max_buffer_bytes};
+  *info = {from.backend.c_str(),     from.name.c_str(),     from.max_invocations, {},
+           from.max_workgroup_bytes, from.max_buffer_bytes, from.note.c_str()};
   std::ranges::copy(from.max_workgroup_size, info->max_workgroup_size);
   return VYRE_OK;
 }
@@ -321,34 +364,29 @@ vyre_status vyre_dispatch(const vyre_program* program, vyre_device* device, cons
                           const vyre_run_options* options, vyre_outputs** outputs,
                           vyre_diagnostics** why) {
   clear(outputs, why);
-  if (program == nullptr || grid == nullptr || (buffers == nullptr && buffer_count > 0)) {
+  std::vector<vyre::HostBuffer> bound;
+  if (program == nullptr || grid == nullptr || !read_buffers(buffers, buffer_count, bound)) {
     return VYRE_MISUSE;
   }
   const std::span given(buffers, buffer_count);
-  std::vector<vyre::HostBuffer> bound;
   for (const vyre_host_buffer& buffer : given) {
-    if (buffer.name == nullptr || (buffer.contents == nullptr && buffer.size > 0)) {
-      return VYRE_MISUSE;
-    }
-    const auto& declared = program->program->buffers;
+    const auto& declared = program->linked.program().buffers;
     const auto found = std::ranges::find(declared, buffer.name, &vyre::BufferDecl::name);
     if (buffer.result != nullptr && found != declared.end() &&
         found->access != vyre::BufferAccess::ReadWrite) {
       return VYRE_MISUSE;
     }
-    bound.emplace_back(buffer.name, bytes_of(buffer.contents, buffer.size));
   }
   std::atomic<bool> stop = false;
   const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
   if (!run) return fail(run.diagnostics(), why);
   vyre::Result<vyre::Outputs> done =
-      vyre::dispatch(*program->program, {grid[0], grid[1], grid[2]}, bound,
-                     {device == nullptr ? nullptr : device->device.get(), program->registry, *run});
+      vyre::dispatch(program->linked, {grid[0], grid[1], grid[2]}, bound,
+                     {device == nullptr ? nullptr : device->device.get(), *run});
   if (!done) return fail(done.diagnostics(), why);
   for (const vyre_host_buffer& buffer : given) {
     if (buffer.result == nullptr || buffer.size == 0) continue;
-    const auto output = std::ranges::find(done->buffers, buffer.name, &vyre::OutputBuffer::name);
-    std::memcpy(buffer.result, output->bytes.data(), buffer.size);
+    std::memcpy(buffer.result, (*done->find(buffer.name))->bytes.data(), buffer.size);
   }
   if (outputs != nullptr) *outputs = new vyre_outputs{std::move(*done)};
   return VYRE_OK;
@@ -360,8 +398,23 @@ size_t vyre_outputs_count(const vyre_outputs* outputs) {
 
 vyre_status vyre_outputs_get(const vyre_outputs* outputs, size_t index, vyre_output* output) {
   if (output == nullptr || index >= vyre_outputs_count(outputs)) return VYRE_MISUSE;
-  const vyre::OutputBuffer& from = outputs->outputs.buffers[index];
-  *output = {from.name.c_str(), c_text(text(from.element)), from.bytes.data(), from.bytes.size()};
+  *output = output_of(outputs->outputs.buffers[index]);
+  return VYRE_OK;
+}
+
+vyre_status vyre_outputs_find(const vyre_outputs* outputs, const char* name, vyre_output* output,
+                              vyre_diagnostics** why) {
+  clear(why);
+  if (outputs == nullptr || name == nullptr || output == nullptr) return VYRE_MISUSE;
+  const vyre::Result<const vyre::OutputBuffer*> found = outputs->outputs.find(name);
+  if (!found) return fail(found.diagnostics(), why);
+  *output = output_of(**found);
+  return VYRE_OK;
+}
+
+vyre_status vyre_outputs_digest(const vyre_outputs* outputs, char digest[65]) {
+  if (outputs == nullptr || digest == nullptr) return VYRE_MISUSE;
+  std::strcpy(digest, vyre::digest(outputs->outputs).c_str());
   return VYRE_OK;
 }
 
@@ -369,7 +422,38 @@ double vyre_outputs_seconds(const vyre_outputs* outputs) {
   return outputs == nullptr ? 0 : outputs->outputs.seconds;
 }
 
+const char* vyre_outputs_backend(const vyre_outputs* outputs) {
+  return outputs == nullptr ? "" : outputs->outputs.backend.c_str();
+}
+
+const char* vyre_outputs_note(const vyre_outputs* outputs) {
+  return outputs == nullptr ? "" : outputs->outputs.note.c_str();
+}
+
 void vyre_outputs_free(vyre_outputs* outputs) { delete outputs; }
+
+vyre_status vyre_find_races(const vyre_program* program, const uint32_t grid[3],
+                            const vyre_host_buffer* buffers, size_t buffer_count,
+                            const vyre_run_options* options, vyre_diagnostics** races,
+                            vyre_diagnostics** why) {
+  clear(races, why);
+  std::vector<vyre::HostBuffer> bound;
+  if (program == nullptr || grid == nullptr || races == nullptr ||
+      !read_buffers(buffers, buffer_count, bound)) {
+    return VYRE_MISUSE;
+  }
+  std::atomic<bool> stop = false;
+  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
+  if (!run) return fail(run.diagnostics(), why);
+  const bool in_one_order = options != nullptr && options->schedule != nullptr;
+  const vyre::Result<vyre::RaceReport> found =
+      vyre::find_races(program->linked, {grid[0], grid[1], grid[2]}, bound, *run,
+                       std::span(&run->schedule, in_one_order ? 1 : 0));
+  if (!found) return fail(found.diagnostics(), why);
+  if (found->clean()) return VYRE_OK;
+  give(describe_races(*found, program->module->loaded, program->linked.program().name), races);
+  return VYRE_OK;
+}
 
 // --- Programs and buffers that stay on a device -------------------------------------------------
 
@@ -380,12 +464,12 @@ vyre_status vyre_pipeline_make(vyre_device* device, const vyre_program* program,
   if (device == nullptr || program == nullptr || pipeline == nullptr || convention > 2) {
     return VYRE_MISUSE;
   }
-  vyre::PipelineOptions options{program->registry, {}};
+  vyre::PipelineOptions options;
   if (convention == 1) options.convention = {vyre::Convention::V1{}};
   if (convention == 2) options.convention = {vyre::Convention::V2{lookup_binding}};
-  vyre::Result<vyre::Pipeline> made = make_pipeline(*device->device, *program->program, options);
+  vyre::Result<vyre::Pipeline> made = make_pipeline(*device->device, program->linked, options);
   if (!made) return fail(made.diagnostics(), why);
-  *pipeline = new vyre_pipeline{device->device, std::move(*made)};
+  *pipeline = new vyre_pipeline{device->device, std::make_shared<vyre::Pipeline>(std::move(*made))};
   return VYRE_OK;
 }
 
@@ -399,32 +483,29 @@ vyre_status vyre_buffer_make(vyre_device* device, const void* contents, size_t s
       contents == nullptr ? make_buffer(*device->device, size)
                           : make_buffer(*device->device, bytes_of(contents, size));
   if (!made) return fail(made.diagnostics(), why);
-  *buffer = new vyre_buffer{device->device, std::move(*made)};
+  *buffer = new vyre_buffer{device->device, std::make_shared<vyre::DeviceBuffer>(std::move(*made))};
   return VYRE_OK;
 }
 
 size_t vyre_buffer_size(const vyre_buffer* buffer) {
-  return buffer == nullptr ? 0 : buffer->buffer.bytes();
+  return buffer == nullptr ? 0 : buffer->buffer->bytes();
 }
 
-vyre_status vyre_buffer_write(vyre_buffer* buffer, const void* contents, size_t size,
+vyre_status vyre_buffer_write(vyre_buffer* buffer, size_t offset, const void* contents, size_t size,
                               vyre_diagnostics** why) {
   clear(why);
   if (buffer == nullptr || (contents == nullptr && size > 0)) return VYRE_MISUSE;
-  const vyre::Result<bool> done = write_buffer(buffer->buffer, bytes_of(contents, size));
+  const vyre::Result<void> done = write_bytes(*buffer->buffer, offset, bytes_of(contents, size));
   return done ? VYRE_OK : fail(done.diagnostics(), why);
 }
 
-vyre_status vyre_buffer_read(const vyre_buffer* buffer, void* into, size_t size,
+vyre_status vyre_buffer_read(const vyre_buffer* buffer, size_t offset, void* into, size_t size,
                              vyre_diagnostics** why) {
   clear(why);
-  if ((into == nullptr && size > 0) || buffer == nullptr || size > buffer->buffer.bytes()) {
-    return VYRE_MISUSE;
-  }
-  const vyre::Result<std::vector<std::byte>> bytes = read_buffer(buffer->buffer);
-  if (!bytes) return fail(bytes.diagnostics(), why);
-  std::copy_n(bytes->begin(), size, static_cast<std::byte*>(into));
-  return VYRE_OK;
+  if (buffer == nullptr || (into == nullptr && size > 0)) return VYRE_MISUSE;
+  const vyre::Result<void> done =
+      read_bytes(*buffer->buffer, offset, {static_cast<std::byte*>(into), size});
+  return done ? VYRE_OK : fail(done.diagnostics(), why);
 }
 
 void vyre_buffer_free(vyre_buffer* buffer) { delete buffer; }
@@ -432,27 +513,53 @@ void vyre_buffer_free(vyre_buffer* buffer) { delete buffer; }
 vyre_status vyre_run(vyre_device* device, const vyre_launch* launches, size_t launch_count,
                      const vyre_run_options* options, double* seconds, vyre_diagnostics** why) {
   clear(why);
-  if (device == nullptr || (launches == nullptr && launch_count > 0)) return VYRE_MISUSE;
   std::vector<vyre::PipelineLaunch> ready;
-  for (const vyre_launch& launch : std::span(launches, launch_count)) {
-    if (launch.pipeline == nullptr || (launch.bindings == nullptr && launch.binding_count > 0)) {
-      return VYRE_MISUSE;
-    }
-    auto& [pipeline, grid, buffers] = ready.emplace_back();
-    pipeline = &launch.pipeline->pipeline;
-    grid = {launch.grid[0], launch.grid[1], launch.grid[2]};
-    for (const vyre_binding& binding : std::span(launch.bindings, launch.binding_count)) {
-      if (binding.name == nullptr || binding.buffer == nullptr) return VYRE_MISUSE;
-      buffers.push_back({binding.name, &binding.buffer->buffer});
-    }
-  }
+  if (device == nullptr || !read_launches(launches, launch_count, ready)) return VYRE_MISUSE;
   std::atomic<bool> stop = false;
   const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
   if (!run) return fail(run.diagnostics(), why);
-  const vyre::Result<std::vector<double>> took = vyre::run(*device->device, ready, *run);
+  const vyre::Result<std::vector<double>> took = vyre::run_launches(*device->device, ready, *run);
   if (!took) return fail(took.diagnostics(), why);
   if (seconds != nullptr) std::ranges::copy(*took, seconds);
   return VYRE_OK;
 }
+
+vyre_status vyre_sequence_record(vyre_device* device, const vyre_launch* launches,
+                                 size_t launch_count, vyre_sequence** sequence,
+                                 vyre_diagnostics** why) {
+  clear(sequence, why);
+  std::vector<vyre::PipelineLaunch> ready;
+  if (device == nullptr || sequence == nullptr || !read_launches(launches, launch_count, ready)) {
+    return VYRE_MISUSE;
+  }
+  vyre::Result<vyre::Sequence> recorded = record_launches(*device->device, ready);
+  if (!recorded) return fail(recorded.diagnostics(), why);
+  auto made = std::make_unique<vyre_sequence>();
+  made->device = device->device;
+  for (const vyre_launch& launch : std::span(launches, launch_count)) {
+    made->pipelines.push_back(launch.pipeline->pipeline);
+    for (const vyre_binding& binding : std::span(launch.bindings, launch.binding_count)) {
+      made->buffers.push_back(binding.buffer->buffer);
+    }
+  }
+  made->sequence = std::move(*recorded);
+  *sequence = made.release();
+  return VYRE_OK;
+}
+
+vyre_status vyre_sequence_run(vyre_sequence* sequence, const vyre_run_options* options,
+                              double* seconds, vyre_diagnostics** why) {
+  clear(why);
+  if (sequence == nullptr) return VYRE_MISUSE;
+  std::atomic<bool> stop = false;
+  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
+  if (!run) return fail(run.diagnostics(), why);
+  const vyre::Result<vyre::RunTimes> took = sequence->sequence->run(*run);
+  if (!took) return fail(took.diagnostics(), why);
+  if (seconds != nullptr) *seconds = took->seconds;
+  return VYRE_OK;
+}
+
+void vyre_sequence_free(vyre_sequence* sequence) { delete sequence; }
 
 }  // extern "C"

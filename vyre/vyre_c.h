@@ -16,7 +16,8 @@
 //
 // Ownership. A handle that a function puts behind a pointer belongs to the caller, who frees it
 // with the function named after it; freeing NULL does nothing. Handles may be freed in any order:
-// what was made on a device keeps it. A program belongs to its module and lives as long as that.
+// what was made on a device keeps it, and a sequence keeps its pipelines and buffers. A program
+// belongs to its module and lives as long as that.
 // Strings and data inside the structs that functions fill in live as long as the handle from which
 // they come. What is passed in is copied or only looked at during the call; it stays the caller's.
 //
@@ -36,11 +37,9 @@
 extern "C" {
 #endif
 
-// The version of this interface. It grows when a function or struct changes or goes; additions that
-// leave existing callers as they are do not change it.
+// The version of this interface, and of the shared library: libvyre.so.1. It grows when a function
+// or struct changes or goes; additions that leave existing callers as they are do not change it.
 #define VYRE_C_VERSION 1
-uint32_t vyre_c_version(void);   // VYRE_C_VERSION of the library
-const char* vyre_version(void);  // of vyre, such as "0.1.0"
 
 typedef enum {
   VYRE_OK = 0,
@@ -56,6 +55,13 @@ typedef struct vyre_device vyre_device;
 typedef struct vyre_outputs vyre_outputs;
 typedef struct vyre_pipeline vyre_pipeline;
 typedef struct vyre_buffer vyre_buffer;
+typedef struct vyre_sequence vyre_sequence;
+
+// These functions are what libvyre.so exports.
+#pragma GCC visibility push(default)
+
+uint32_t vyre_c_version(void);   // VYRE_C_VERSION of the library
+const char* vyre_version(void);  // of vyre, such as "0.1.0"
 
 // --- Diagnostics --------------------------------------------------------------------------------
 
@@ -136,7 +142,8 @@ typedef struct {
   const char* alias;    // another name for it, or ""
   const char* summary;  // what it is, in a few words
   int available;        // whether vyre_device_open() succeeds
-  const char* device;   // the name of its device, or ""
+  uint32_t devices;     // how many it has here
+  const char* device;   // the name of the first one, or ""
   const char* reason;   // why it is not available, or ""
 } vyre_backend;
 
@@ -145,9 +152,11 @@ size_t vyre_backends_count(const vyre_backends* backends);
 vyre_status vyre_backends_get(const vyre_backends* backends, size_t index, vyre_backend* backend);
 void vyre_backends_free(vyre_backends* backends);
 
-// Opens the device of a backend, by name or alias; NULL means the default backend. B003 lists those
-// that there are.
-vyre_status vyre_device_open(const char* backend, vyre_device** device, vyre_diagnostics** why);
+// Opens a device of a backend, by the backend's name or alias and the device's number, from 0. B003
+// lists the backends that can run. NULL and 0 mean the fastest one for all programs: `cpu`, or the
+// interpreter with a note that says why.
+vyre_status vyre_device_open(const char* backend, uint32_t index, vyre_device** device,
+                             vyre_diagnostics** why);
 void vyre_device_free(vyre_device* device);
 
 typedef struct {
@@ -157,6 +166,7 @@ typedef struct {
   uint32_t max_workgroup_size[3];
   uint64_t max_workgroup_bytes;
   uint64_t max_buffer_bytes;
+  const char* note;  // why the interpreter runs instead of a faster backend, or ""
 } vyre_device_info;
 
 vyre_status vyre_device_get_info(const vyre_device* device, vyre_device_info* info);
@@ -165,7 +175,7 @@ vyre_status vyre_device_get_info(const vyre_device* device, vyre_device_info* in
 
 // How to run. All zero, like NULL, is the default.
 typedef struct {
-  const char* schedule;  // "sequential", "reverse", "round-robin", "random" or "random:SEED"
+  const char* schedule;  // "sequential", "reverse", "round-robin", "random:SEED" or "mixed:SEED"
   uint64_t max_steps;    // after so many steps the run fails; 0: any number
   uint32_t threads;      // at most; 0: as many as there are cores
   // Called on the caller's thread now and then with the fraction of the work that is done. When it
@@ -185,8 +195,9 @@ typedef struct {
 } vyre_host_buffer;
 
 // Runs a program once on a grid of workgroups. `device` may be NULL, for the default one. Every
-// buffer but workgroup memory is given once; their memory must not overlap. `outputs` may be NULL;
-// otherwise it gets all read_write buffers, a `bytes` buffer padded to whole words.
+// buffer but workgroup memory is given once; the memory of a read_write buffer must not overlap
+// with that of another. `outputs` may be NULL; otherwise it gets all read_write buffers, a `bytes`
+// buffer padded to whole words.
 vyre_status vyre_dispatch(const vyre_program* program, vyre_device* device, const uint32_t grid[3],
                           const vyre_host_buffer* buffers, size_t buffer_count,
                           const vyre_run_options* options, vyre_outputs** outputs,
@@ -202,8 +213,24 @@ typedef struct {
 // In the order of their bindings.
 size_t vyre_outputs_count(const vyre_outputs* outputs);
 vyre_status vyre_outputs_get(const vyre_outputs* outputs, size_t index, vyre_output* output);
-double vyre_outputs_seconds(const vyre_outputs* outputs);  // that the run took
+// By name; D001 where there is none.
+vyre_status vyre_outputs_find(const vyre_outputs* outputs, const char* name, vyre_output* output,
+                              vyre_diagnostics** why);
+// BLAKE2b-256 of all of them, in order, as 64 hexadecimal digits and a zero byte: the digest that
+// `vyre run` prints, the same on every machine and backend.
+vyre_status vyre_outputs_digest(const vyre_outputs* outputs, char digest[65]);
+double vyre_outputs_seconds(const vyre_outputs* outputs);       // that the run took
+const char* vyre_outputs_backend(const vyre_outputs* outputs);  // that ran it
+const char* vyre_outputs_note(const vyre_outputs* outputs);     // as in vyre_device_info
 void vyre_outputs_free(vyre_outputs* outputs);
+
+// Runs a program as vyre_dispatch() would, on the interpreter and in many orders, or only in the
+// one that the options name. What races (R001) or depends on the order (R002) is put behind
+// `races`, and NULL where nothing does. The status says whether the check could be done.
+vyre_status vyre_find_races(const vyre_program* program, const uint32_t grid[3],
+                            const vyre_host_buffer* buffers, size_t buffer_count,
+                            const vyre_run_options* options, vyre_diagnostics** races,
+                            vyre_diagnostics** why);
 
 // --- Programs and buffers that stay on a device -------------------------------------------------
 
@@ -218,11 +245,10 @@ void vyre_pipeline_free(vyre_pipeline* pipeline);
 vyre_status vyre_buffer_make(vyre_device* device, const void* contents, size_t size,
                              vyre_buffer** buffer, vyre_diagnostics** why);
 size_t vyre_buffer_size(const vyre_buffer* buffer);
-// Both start at the beginning of the buffer. Reading more than it has is VYRE_MISUSE, writing more
-// is D002.
-vyre_status vyre_buffer_write(vyre_buffer* buffer, const void* contents, size_t size,
+// `offset` and `size` count bytes. A part that is not inside the buffer is D002.
+vyre_status vyre_buffer_write(vyre_buffer* buffer, size_t offset, const void* contents, size_t size,
                               vyre_diagnostics** why);
-vyre_status vyre_buffer_read(const vyre_buffer* buffer, void* into, size_t size,
+vyre_status vyre_buffer_read(const vyre_buffer* buffer, size_t offset, void* into, size_t size,
                              vyre_diagnostics** why);
 void vyre_buffer_free(vyre_buffer* buffer);
 
@@ -243,6 +269,17 @@ typedef struct {
 // NULL or has room for what each launch takes.
 vyre_status vyre_run(vyre_device* device, const vyre_launch* launches, size_t launch_count,
                      const vyre_run_options* options, double* seconds, vyre_diagnostics** why);
+
+// Launches that are checked once, to run again and again; on a GPU that takes the host far less
+// time than vyre_run(). `seconds` is NULL or gets what all of them take together.
+vyre_status vyre_sequence_record(vyre_device* device, const vyre_launch* launches,
+                                 size_t launch_count, vyre_sequence** sequence,
+                                 vyre_diagnostics** why);
+vyre_status vyre_sequence_run(vyre_sequence* sequence, const vyre_run_options* options,
+                              double* seconds, vyre_diagnostics** why);
+void vyre_sequence_free(vyre_sequence* sequence);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

@@ -342,7 +342,7 @@ int run(int runs, const std::string& only, bool all) {
     if (!only.empty() && only != workload.name) continue;
     ratios.push_back(compare(*device, pocl.get(), workload, runs, all));
     const Loaded loaded(workload.name);
-    const vyre::Linked linked = get(link(*loaded.program, loaded.registry));
+    const vyre::Linked& linked = loaded.program;
     const Checks checks = count_checks(linked, workload.buffers, workload.grid, workload.few, runs);
     char line[128];
     std::snprintf(line, sizeof line, "%-11s %10.0f %10.0f  %+6.2f %%  %6.2f\n",

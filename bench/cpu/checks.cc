@@ -15,6 +15,7 @@
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/pool.h"
 #include "vyre/backends/cpu/target.h"
+#include "vyre/passes/pass.h"
 
 namespace bench {
 namespace {
@@ -73,7 +74,7 @@ std::vector<std::uint64_t> arguments_of(const vyre::CpuReady& ready, const vyre:
   groups = 1;
   std::array<std::uint64_t, 3> invocations{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    invocations[axis] = std::uint64_t{grid[axis]} * linked.program.workgroup_size[axis];
+    invocations[axis] = std::uint64_t{grid[axis]} * linked.program().workgroup_size[axis];
     const bool is_free = ready.is_limited && axis == 0;
     const std::uint64_t size = is_free ? kRow : ready.program.workgroup_size[axis];
     all.push_back((invocations[axis] + size - 1) / size);
@@ -129,13 +130,14 @@ double seconds(const Version& version, const std::vector<std::uint64_t>& argumen
 Checks count_checks(const vyre::Linked& linked, const std::vector<std::vector<u32>>& buffers,
                     const vyre::Grid& grid, const vyre::Grid& few, int runs) {
   Checks checks;
-  const vyre::Result<vyre::CpuReady> ready = prepare_cpu(linked, *vyre::host_target());
-  if (!ready) {
-    checks.error = render(ready.diagnostics()[0]);
+  vyre::Result<vyre::Program> optimised = optimise(linked);
+  if (!optimised) {
+    checks.error = render(optimised.diagnostics()[0]);
     return checks;
   }
-  const Version with(*ready, true, checks.error);
-  const Version without(*ready, false, checks.error);
+  const vyre::CpuReady ready = prepare_cpu(std::move(*optimised), *vyre::host_target());
+  const Version with(ready, true, checks.error);
+  const Version without(ready, false, checks.error);
   if (!checks.error.empty()) return checks;
   std::uint64_t groups = 0;
   std::array<std::uint32_t, 3> twice{few[0], few[1], few[2]};
@@ -145,7 +147,7 @@ Checks count_checks(const vyre::Linked& linked, const std::vector<std::vector<u3
     double counts[2];
     for (const bool is_twice : {false, true}) {
       const vyre::Grid part = is_twice ? vyre::Grid(twice[0], twice[1], twice[2]) : few;
-      const auto arguments = arguments_of(*ready, linked, buffers, part, groups);
+      const auto arguments = arguments_of(ready, linked, buffers, part, groups);
       counts[is_twice ? 1 : 0] = instructions([&] { version.run(arguments, 0, groups); });
       if (counts[is_twice ? 1 : 0] < 0) checks.error = "instructions cannot be counted here";
     }
@@ -153,7 +155,7 @@ Checks count_checks(const vyre::Linked& linked, const std::vector<std::vector<u3
   };
   checks.with = marginal(with);
   checks.without = marginal(without);
-  const auto all = arguments_of(*ready, linked, buffers, grid, groups);
+  const auto all = arguments_of(ready, linked, buffers, grid, groups);
   std::vector<double> slow;
   std::vector<double> fast;
   for (int i = 0; i < runs; ++i) {

@@ -28,6 +28,7 @@
 #include "bench/cuda/peers.h"
 #include "bench/vyre_side.h"
 #include "vyre/backends/variants.h"
+#include "vyre/passes/pass.h"
 #include "vyre/vyre.h"
 
 namespace bench {
@@ -401,15 +402,15 @@ struct Row {
 class Variants {
  public:
   Variants(const Loaded& loaded, const Workload& workload) {
-    const vyre::Linked linked = get(link(*loaded.program, loaded.registry));
+    const vyre::Linked& linked = loaded.program;
     const vyre::Program program = get(optimise(linked));
     vyre::Variants all(program, vyre::finish_ptx);
     const vyre::Variant& general = all.general();
     const vyre::Variant& special = all.choose(facts_of(program, workload));
-    add("general", emit(general, true), *loaded.program);
-    add("general, no checks", emit(general, false), *loaded.program);
-    add("special", emit(special, true), *loaded.program);
-    add("special, no checks", emit(special, false), *loaded.program);
+    add("general", emit(general, true), loaded.program);
+    add("general, no checks", emit(general, false), loaded.program);
+    add("special", emit(special, true), loaded.program);
+    add("special, no checks", emit(special, false), loaded.program);
   }
   const std::map<std::string, std::unique_ptr<PtxRun>>& kernels() const { return kernels_; }
   const std::string& text(const std::string& name) const { return texts_.at(name); }

@@ -9,7 +9,8 @@ std::unique_ptr<PtxRun> PtxRun::load(const vyre::Program& program, const vyre::P
     error = "more buffers than a kernel has parameters for";
     return nullptr;
   }
-  run->shape_ = kernel.shape;
+  run->shape_ = kernel.launch;
+  run->block_ = kernel.block;
   run->shared_ = kernel.dynamic_shared;
   for (const vyre::BufferDecl& buffer : program.buffers) {
     if (buffer.access == vyre::BufferAccess::Workgroup) continue;
@@ -44,12 +45,13 @@ cudaError_t PtxRun::launch(const std::vector<u32*>& buffers, const std::vector<u
     arguments.push_back(&lengths[i]);
   }
   const u32 zero = 0;
-  const u32 along_x = grid[0];
-  const u32 along_y = grid[1];
-  arguments.insert(arguments.end(), {&zero, &zero, &zero, &along_x, &along_y});
-  const dim3 blocks(static_cast<u32>(shape_.blocks_x(grid[0])),
-                    static_cast<u32>(shape_.blocks_y(grid[1])), grid[2]);
-  return cudaLaunchKernel(kernel_, blocks, dim3(shape_.block[0], shape_.block[1], shape_.block[2]),
+  arguments.insert(arguments.end(), {&zero, &zero, &zero});
+  const std::array<u64, 3> dispatched{grid[0], grid[1], grid[2]};
+  const std::vector<u32> words = shape_.words(dispatched);
+  for (const u32& word : words) arguments.push_back(&word);
+  const std::array<u64, 3> all = shape_.grid(dispatched);
+  const dim3 blocks(static_cast<u32>(all[0]), static_cast<u32>(all[1]), static_cast<u32>(all[2]));
+  return cudaLaunchKernel(kernel_, blocks, dim3(block_[0], block_[1], block_[2]),
                           const_cast<void**>(arguments.data()), shared_, nullptr);
 }
 
@@ -57,10 +59,12 @@ vyre::Result<vyre::PtxKernel> emit(const vyre::Variant& variant, bool is_checked
   vyre::Bounds bounds = variant.bounds;
   if (!is_checked) {
     for (vyre::CheckedAccess& access : bounds.accesses) {
-      access.verdict = vyre::CheckedAccess::Verdict::Proved;
+      access.verdict = access.inner_verdict = vyre::CheckedAccess::Verdict::Proved;
     }
   }
-  return emit_ptx(variant.program, bounds);
+  vyre::Variant changed = variant;
+  changed.bounds = std::move(bounds);
+  return emit_ptx(vyre::lowered(std::move(changed)));
 }
 
 }  // namespace bench

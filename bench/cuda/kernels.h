@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ class PtxRun {
   PtxRun() = default;
   cudaLibrary_t library_ = nullptr;
   cudaKernel_t kernel_ = nullptr;
-  vyre::PtxShape shape_;
+  vyre::LaunchShape shape_;
+  std::array<u32, 3> block_{};
   std::uint32_t shared_ = 0;
   std::vector<std::uint64_t> strides_;  // bytes of an element, by buffer
 };

@@ -30,7 +30,7 @@ void check_format(const vyre::Source& source) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const vyre::Source source{"fuzz", std::string(reinterpret_cast<const char*>(data), size)};
   check_format(source);
-  const vyre::Result<vyre::Loaded> loaded = vyre::load(source);
+  const vyre::Result<vyre::Loaded> loaded = vyre::load_module(source);
   if (!loaded) {
     for (const vyre::Diagnostic& diagnostic : loaded.diagnostics()) {
       require(!diagnostic.problem.empty() && !diagnostic.fix.empty());

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "vyre/interp/script.h"
+#include "vyre/passes/pass.h"
+#include "vyre/validate/validate.h"
 #include "vyre/vyre.h"
 
 namespace {
@@ -28,20 +31,20 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
   }
   const vyre::Grid grid(2, 1 + variant % 2, 1);
   vyre::DispatchOptions options;
-  options.registry = &registry;
   options.run.max_steps = kMaxSteps;
-  const vyre::Result<vyre::Outputs> outputs = dispatch(program, grid, buffers, options);
+  const vyre::Linked linked = *vyre::link(program, registry);
+  const vyre::Result<vyre::Outputs> outputs = dispatch(linked, grid, buffers, options);
   if (!outputs) return;
   const auto gives_the_same = [&](const vyre::Program& other) {
     vyre::DispatchOptions longer = options;
     longer.run.max_steps = 100 * kMaxSteps;
-    const vyre::Result<vyre::Outputs> same = dispatch(other, grid, buffers, longer);
+    const vyre::Result<vyre::Outputs> same =
+        dispatch(*vyre::link(other, registry), grid, buffers, longer);
     require(same.ok());
     for (std::size_t i = 0; i < same->buffers.size(); ++i) {
       require(same->buffers[i].bytes == outputs->buffers[i].bytes);
     }
   };
-  const vyre::Linked linked = *vyre::link(program, registry);
   const vyre::Pass* const only_inline[] = {vyre::find_pass("inline")};
   if (const auto flat = optimise(linked, only_inline)) {
     require(validate(*flat).empty());
@@ -49,7 +52,7 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
   }
   const vyre::Result<vyre::Program> optimised = optimise(linked);
   if (optimised) require(validate(*optimised).empty());
-  const vyre::Script script = vyre::make_script(*vyre::link(program, registry));
+  const vyre::Script script = vyre::make_script(linked);
   std::vector<vyre::Memory> memory;
   std::size_t next = 0;
   for (const vyre::BufferDecl& buffer : program.buffers) {
@@ -67,7 +70,7 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
   for (const vyre::Schedule& schedule :
        {vyre::Schedule{vyre::Schedule::Kind::Random, variant}, vyre::Schedule{}}) {
     options.run.schedule = schedule;
-    const vyre::Result<vyre::Outputs> again = dispatch(program, grid, buffers, options);
+    const vyre::Result<vyre::Outputs> again = dispatch(linked, grid, buffers, options);
     require(again.ok());
     for (std::size_t i = 0; i < again->buffers.size(); ++i) {
       require(again->buffers[i].bytes == outputs->buffers[i].bytes);
@@ -79,7 +82,7 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const vyre::Result<vyre::Loaded> loaded =
-      vyre::load({"fuzz", std::string(reinterpret_cast<const char*>(data), size)});
+      vyre::load_module({"fuzz", std::string(reinterpret_cast<const char*>(data), size)});
   if (!loaded) return 0;
   vyre::Registry registry;
   require(registry.add(loaded->module).ok());

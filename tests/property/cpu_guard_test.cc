@@ -99,7 +99,7 @@ std::string from_word(std::string_view element, const std::string& word) {
 // The program of a text, with so many elements in its buffers.
 Case case_of(const std::string& text, std::array<std::uint32_t, 3> grid, Random& random,
              const std::function<std::uint32_t(const BufferDecl&)>& length) {
-  const Result<Loaded> loaded = load({"guarded.vyre", text});
+  const Result<Loaded> loaded = load_module({"guarded.vyre", text});
   EXPECT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]) << text;
   Case c;
   if (!loaded.ok()) return c;
@@ -302,7 +302,7 @@ TEST_F(CpuGuard, ExamplesTouchNothingElse) {
   for_each_kind([&](std::uint64_t kind, const std::string&) {
     std::uint64_t number = 0;
     for (const std::string& file : program_files({"examples", "bench/programs"})) {
-      const Result<Loaded> loaded = load({file, read_file(file)});
+      const Result<Loaded> loaded = load_module({file, read_file(file)});
       ASSERT_TRUE(loaded.ok()) << file;
       for (const Item& item : loaded->module.items) {
         const Program* program = std::get_if<Program>(&item);

@@ -126,7 +126,7 @@ constexpr std::string_view kInPieces[] = {
 
 TEST_F(Cpu, ProgramsThatWereWrongInPiecesGiveTheSameBytes) {
   for (std::string_view text : kInPieces) {
-    const Result<Loaded> loaded = load({"pieces.vyre", std::string(text)});
+    const Result<Loaded> loaded = load_module({"pieces.vyre", std::string(text)});
     ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
     Case c;
     c.module = loaded->module;

@@ -23,7 +23,7 @@ class CpuShapes : public Cpu {
   using Writer = Written (*)(Random& random);
 
   void check(const Written& written) {
-    const Result<Loaded> loaded = load({"shape.vyre", written.text});
+    const Result<Loaded> loaded = load_module({"shape.vyre", written.text});
     ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]) << written.text;
     Case c;
     c.module = loaded->module;

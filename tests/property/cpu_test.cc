@@ -96,10 +96,10 @@ TEST_F(Cpu, DamagedObjectsAreRefusedOrLoaded) {
     return registry;
   }());
   ASSERT_TRUE(linked.ok());
-  const Result<CpuProgram> program =
-      compile_cpu(*linked, ahead().empty() ? *host_target() : *find_cpu_target(ahead()));
-  ASSERT_TRUE(program.ok());
+  const Result<Artifact> artifact = compile(*linked, *find_backend("cpu"), ahead());
+  ASSERT_TRUE(artifact.ok());
   if (only_compiles()) return;
+  const auto program = std::static_pointer_cast<const CpuProgram>(artifact->code);
   std::string reason;
   EXPECT_NE(load_object(program->object, reason), nullptr) << reason;
   Random random(5);
@@ -114,11 +114,10 @@ TEST_F(Cpu, DamagedObjectsAreRefusedOrLoaded) {
     }
     if (random.one_in(4)) damaged.resize(random.next() % damaged.size());
     (void)load_object(damaged, reason);
-    (void)unpack(damaged);
+    (void)unpack_cpu(damaged);
   }
-  const std::optional<CpuProgram> back = unpack(pack(*program));
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->key, program->key);
+  const auto back = std::static_pointer_cast<const CpuProgram>(unpack_cpu(program->pack()));
+  ASSERT_NE(back, nullptr);
   EXPECT_EQ(back->object, program->object);
   EXPECT_EQ(back->scratch_bytes, program->scratch_bytes);
 }
@@ -143,11 +142,11 @@ TEST_F(Cpu, ObjectsForOtherMachinesAreRefused) {
   ASSERT_TRUE(registry.add(c.module).ok());
   const Result<Linked> linked = link(c.program(), registry);
   ASSERT_TRUE(linked.ok());
-  const Result<CpuProgram> other =
-      compile_cpu(*linked, *find_cpu_target(runs_here("aarch64") ? "x86-64" : "aarch64"));
+  const Result<Artifact> other =
+      compile(*linked, *find_backend("cpu"), runs_here("aarch64") ? "x86-64" : "aarch64");
   ASSERT_TRUE(other.ok());
   std::string reason;
-  EXPECT_EQ(load_object(other->object, reason), nullptr);
+  EXPECT_EQ(static_cast<const CpuProgram&>(*other->code).load(reason), nullptr);
   EXPECT_EQ(reason, "it is for another machine");
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "tests/support/differential.h"
+#include "tests/support/lowered.h"
 #include "tests/support/ptx_fixture.h"
 #include "vyre/backends/cache.h"
 #include "vyre/backends/ptx/code.h"
@@ -27,10 +28,10 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-Program program_of(const std::string& text) {
-  const Result<Loaded> loaded = load({"test.vyre", text});
+Linked program_of(const std::string& text) {
+  const Result<Loaded> loaded = load_module({"test.vyre", text});
   if (!loaded.ok()) ADD_FAILURE() << render(loaded.diagnostics()[0]) << "\n" << text;
-  return loaded.ok() ? std::get<Program>(loaded->module.items.back()) : Program{};
+  return loaded.ok() ? program_at(*loaded, loaded->module.items.size() - 1) : Linked();
 }
 
 Words words_of(const Result<std::vector<std::byte>>& bytes) {
@@ -90,14 +91,12 @@ TEST(CudaDriver, AStubIsRefused) {
 }
 
 TEST(CudaDriver, ProgramsAreEmittedWithoutAGpu) {
-  const Program program = program_of(
+  const Linked program = program_of(
       "program p workgroup(64) {\n  read_write out: u32[]\n"
       "  out[invocation_id.x] = 1\n}\n");
-  const Result<Linked> linked = link(program, Registry());
-  ASSERT_TRUE(linked.ok());
-  const Result<Artifact> artifact = find_backend("ptx")->emit(*linked);
-  ASSERT_TRUE(artifact.ok());
-  EXPECT_NE(artifact->code.find(".visible .entry vyre_p("), std::string::npos) << artifact->code;
+  const Result<std::shared_ptr<const PtxProgram>> made = ptx_program(program);
+  ASSERT_TRUE(made.ok());
+  EXPECT_NE((*(*made)->general())->text.find(".visible .entry vyre_p("), std::string::npos);
 }
 
 // --- With one -----------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ class Cuda : public Differential {
     if (!registry.add(c.module).ok()) return;
     const Result<Linked> linked = link(c.program(), registry);
     if (!linked.ok()) return;
-    const Result<std::shared_ptr<PtxProgram>> program = ptx_program(*linked);
+    const Result<std::shared_ptr<const PtxProgram>> program = ptx_program(*linked);
     if (!program.ok()) return;
     const std::vector<std::span<const std::byte>> contents(c.contents.begin(), c.contents.end());
     const Result<const PtxKernel*> kernel =
@@ -131,13 +130,13 @@ class Cuda : public Differential {
     fs::remove(path + ".cubin");
   }
 
-  Words run_once(const Program& program, const Grid& grid, std::span<const HostBuffer> buffers,
+  Words run_once(const Linked& program, const Grid& grid, std::span<const HostBuffer> buffers,
                  std::string_view output) {
     DispatchOptions options;
     options.device = device_.get();
     const Result<Outputs> outputs = dispatch(program, grid, buffers, options);
     if (!outputs.ok()) ADD_FAILURE() << render(outputs.diagnostics()[0]);
-    return outputs.ok() ? outputs->get<std::uint32_t>(output) : Words{};
+    return outputs.ok() ? *outputs->get<std::uint32_t>(output) : Words{};
   }
 };
 
@@ -156,6 +155,15 @@ TEST_F(Cuda, GeneratedProgramsGiveTheSameBytes) {
   EXPECT_GE(compared_, count * 3 / 4);
 }
 
+// Programs as they are for targets without wide numbers.
+class CudaLowered : public LoweredOn<Cuda> {};
+
+TEST_F(CudaLowered, GeneratedProgramsGiveTheSameBytes) {
+  check_generated(220'000, is_long() ? 10'000 : 200, {}, true);
+}
+
+TEST_F(CudaLowered, LibraryOpsGiveTheSameBytes) { check_library(is_long() ? 1 : 10); }
+
 TEST_F(Cuda, LibraryOpsGiveTheSameBytes) {
   check_library(1);
   EXPECT_GE(compared_, 800u);
@@ -164,7 +172,7 @@ TEST_F(Cuda, LibraryOpsGiveTheSameBytes) {
 // Programs that race for what they are given here have no bytes to compare.
 TEST_F(Cuda, ExamplesGiveTheSameBytes) {
   for (const std::string& path : program_files({"examples", "bench/programs"})) {
-    const Result<Loaded> loaded = load({path, read_file(path)});
+    const Result<Loaded> loaded = load_module({path, read_file(path)});
     ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
     for (const Item& item : loaded->module.items) {
       const Program* program = std::get_if<Program>(&item);
@@ -213,7 +221,7 @@ TEST_F(Cuda, RunsOnSeveralThreadsAtOnce) {
 
 // Each workgroup counts itself in two places: where its id says, and in all.
 TEST_F(Cuda, GridsTakeAsManyLaunchesAsTheyNeed) {
-  const Program program = program_of(R"(program count workgroup(1) {
+  const Linked program = program_of(R"(program count workgroup(1) {
   read_write out: u32[] @0
   let id = workgroup_id.x + 7 * workgroup_id.y + 11 * workgroup_id.z
   atomic_add(out[0], 1)
@@ -240,7 +248,7 @@ TEST_F(Cuda, GridsTakeAsManyLaunchesAsTheyNeed) {
 // A barrier keeps workgroups in blocks of their own: there are more than one launch takes.
 TEST_F(Cuda, VeryLongGridsReachTheirEnd) {
   if (!is_long()) GTEST_SKIP() << "takes seconds; set VYRE_LONG";
-  const Program program = program_of(R"(program ends workgroup(1) {
+  const Linked program = program_of(R"(program ends workgroup(1) {
   read_write out: u32[] @0
   barrier
   if workgroup_id.x % 268435456 == 5 {
@@ -259,7 +267,7 @@ TEST_F(Cuda, WorkgroupMemoryUpToTheLimit) {
   for (const std::uint64_t bytes : {std::uint64_t{48} << 10, (std::uint64_t{48} << 10) + 4,
                                     std::uint64_t{64} << 10, device_->info().max_workgroup_bytes}) {
     const std::string count = std::to_string(bytes / 4);
-    const Program program = program_of(
+    const Linked program = program_of(
         "program p workgroup(256) {\n  read_write out: u32[] @0\n"
         "  workgroup tile: u32[" +
         count +
@@ -276,7 +284,7 @@ TEST_F(Cuda, WorkgroupMemoryUpToTheLimit) {
     for (std::uint32_t i = 0; i < 512; ++i) expected.push_back(i / 256 * 256 + 255 - i % 256);
     EXPECT_EQ(run_once(program, {2, 1, 1}, buffers, "out"), expected) << bytes;
   }
-  const Program larger =
+  const Linked larger =
       program_of("program p workgroup(1) {\n  read_write out: u32[] @0\n  workgroup tile: u32[" +
                  std::to_string(device_->info().max_workgroup_bytes / 4 + 1) +
                  "]\n  tile[out[0]] = 1\n  barrier\n  out[0] = tile[5]\n}\n");
@@ -377,7 +385,7 @@ TEST_F(Cuda, SequencesRunAgainAndAgain) {
     launches.push_back({&*add, 16, {{"from", &*a}, {"to", &*b}}});
     launches.push_back({&*add, 16, {{"from", &*b}, {"to", &*a}}});
   }
-  Result<Sequence> sequence = record(*device_, launches);
+  Result<Sequence> sequence = record_launches(*device_, launches);
   ASSERT_TRUE(sequence.ok());
   EXPECT_EQ(words_of(read_buffer(*b)), none);  // nothing has run
   std::uint32_t x = 1;
@@ -392,17 +400,17 @@ TEST_F(Cuda, SequencesRunAgainAndAgain) {
       ASSERT_TRUE(times.ok());
       EXPECT_GT(times->seconds, 0);
     } else {
-      const Result<std::vector<double>> seconds = run(*device_, launches);
+      const Result<std::vector<double>> seconds = run_launches(*device_, launches);
       ASSERT_TRUE(seconds.ok());
       EXPECT_EQ(seconds->size(), launches.size());
     }
     EXPECT_EQ(words_of(read_buffer(*a)), Words(1000, x));
     EXPECT_EQ(words_of(read_buffer(*b)), Words(1000, y));
   }
-  const Result<Sequence> nothing = record(*device_, {});
+  const Result<Sequence> nothing = record_launches(*device_, {});
   ASSERT_TRUE(nothing.ok());
   launches.assign(1, {&*add, {0, 1, 1}, {{"from", &*a}, {"to", &*b}}});
-  Result<Sequence> empty = record(*device_, launches);
+  Result<Sequence> empty = record_launches(*device_, launches);
   ASSERT_TRUE(empty.ok());
   EXPECT_TRUE(empty->run().ok());
   EXPECT_EQ(words_of(read_buffer(*b)), Words(1000, y));
@@ -430,7 +438,7 @@ program scale workgroup(64) {
     ASSERT_TRUE(done.ok()) << render(done.diagnostics()[0]);
     EXPECT_EQ(words_of(read_buffer(*out)), Words(64, now));
   };
-  expect(run(*device_, {&scaled, 1}));
+  expect(run_launches(*device_, {&scaled, 1}));
   const auto write = [&](std::uint32_t value) {
     const Words words{value, 1};
     ASSERT_TRUE(write_buffer(*by, std::as_bytes(std::span(words))).ok());
@@ -438,21 +446,21 @@ program scale workgroup(64) {
   // The host writes it.
   write(7);
   now = now * 7 + 1;
-  expect(run(*device_, {&scaled, 1}));
+  expect(run_launches(*device_, {&scaled, 1}));
   // A launch before it in the same run writes it, and then the host again.
   const Words more{10, 0};
   Result<DeviceBuffer> from = make_buffer(*device_, std::as_bytes(std::span(more)));
   ASSERT_TRUE(from.ok());
   const PipelineLaunch both[] = {{&*add, 1, {{"from", &*from}, {"to", &*by}}}, scaled};
   now = now * 17 + 1;
-  expect(run(*device_, both));
+  expect(run_launches(*device_, both));
   now = now * 17 + 1;
-  expect(run(*device_, {&scaled, 1}));
+  expect(run_launches(*device_, {&scaled, 1}));
   write(2);
   now = now * 2 + 1;
-  expect(run(*device_, {&scaled, 1}));
+  expect(run_launches(*device_, {&scaled, 1}));
   // What was recorded finds what is there when it runs.
-  Result<Sequence> sequence = record(*device_, {&scaled, 1});
+  Result<Sequence> sequence = record_launches(*device_, {&scaled, 1});
   ASSERT_TRUE(sequence.ok());
   for (const std::uint32_t value : {11u, 4u}) {
     write(value);
@@ -465,7 +473,7 @@ program scale workgroup(64) {
   ASSERT_TRUE(less.ok());
   for (const std::uint32_t grid : {1u, 3u, 1u}) {
     const PipelineLaunch other{&*scale, grid, {{"by", &*by}, {"out", &*less}}};
-    ASSERT_TRUE(run(*device_, {&other, 1}).ok());
+    ASSERT_TRUE(run_launches(*device_, {&other, 1}).ok());
   }
   EXPECT_EQ(words_of(read_buffer(*less)), Words(50, ((5 * 4 + 1) * 4 + 1) * 4 + 1));
   // More kinds of launches in one run than are remembered.
@@ -474,7 +482,7 @@ program scale workgroup(64) {
     many.push_back({&*scale, grid, {{"by", &*by}, {"out", &*out}}});
     now = now * 4 + 1;
   }
-  expect(run(*device_, many));
+  expect(run_launches(*device_, many));
 }
 
 TEST_F(Cuda, StopsBeforeALaunch) {
@@ -486,19 +494,19 @@ TEST_F(Cuda, StopsBeforeALaunch) {
   const std::atomic<bool> stop = true;
   RunOptions options;
   options.stop = &stop;
-  const Result<std::vector<double>> stopped = run(*device_, {&launch, 1}, options);
+  const Result<std::vector<double>> stopped = run_launches(*device_, {&launch, 1}, options);
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.diagnostics()[0].code, diagnose<message::interrupted>().code);
-  EXPECT_TRUE(run(*device_, {&launch, 1}).ok());
+  EXPECT_TRUE(run_launches(*device_, {&launch, 1}).ok());
 }
 
 // Another process finds it, which is to say: somebody who looks at the disk. What is damaged is
 // made again.
 TEST_F(Cuda, CodeIsKeptOnDisk) {
-  const Program program = program_of(
+  const Linked program = program_of(
       "program kept workgroup(64) {\n  read_write out: u32[]\n"
       "  out[invocation_id.x] = invocation_id.x * 77\n}\n");
-  const Result<std::shared_ptr<PtxProgram>> made = ptx_program({program, {}});
+  const Result<std::shared_ptr<const PtxProgram>> made = ptx_program(program);
   ASSERT_TRUE(made.ok());
   std::string reason;
   CudaGpu* gpu = find_gpu(*cuda::load_cuda(reason), 0, reason);
@@ -516,7 +524,9 @@ TEST_F(Cuda, CodeIsKeptOnDisk) {
   gpu->api.ModuleUnload(module);
 
   // With the lines that profilers show.
-  const Result<std::shared_ptr<PtxProgram>> lined = ptx_program({program, {}, {"kept.vyre", {3}}});
+  Linked with_source = program;
+  with_source.set_source({"kept.vyre", {3}});
+  const Result<std::shared_ptr<const PtxProgram>> lined = ptx_program(with_source);
   ASSERT_TRUE(lined.ok());
   const PtxKernel& with_lines = **(*lined)->general();
   ASSERT_TRUE(gpu->load(with_lines, "kept").ok());
@@ -527,7 +537,7 @@ TEST_F(Cuda, CodeIsKeptOnDisk) {
 
   Program other = program;
   other.name = "damaged";
-  const Result<std::shared_ptr<PtxProgram>> again = ptx_program({other, {}});
+  const Result<std::shared_ptr<const PtxProgram>> again = ptx_program(Linked::trust(other, {}));
   ASSERT_TRUE(again.ok());
   const PtxKernel& damaged = **(*again)->general();
   write_cache(gpu->cache_key(ptx_module(damaged)), "not machine code");
@@ -563,7 +573,7 @@ TEST_F(Cuda, Latencies) {
   tell("start (the rest of it)", seconds_since(begin));
   const auto entered = gpu->enter();
   for (const char* file : {"/examples/popcount_xor.vyre", "/examples/sha256.vyre"}) {
-    const Result<Loaded> loaded = load({file, read_file(source_root() + file)});
+    const Result<Loaded> loaded = load_module({file, read_file(source_root() + file)});
     ASSERT_TRUE(loaded.ok());
     Registry with;
     ASSERT_TRUE(with.add(loaded->module).ok());
@@ -578,7 +588,7 @@ TEST_F(Cuda, Latencies) {
       return *link(program, with);
     };
     std::printf("%s\n", file);
-    tell("compile to PTX", median_of(9, [&] { (void)emit_ptx_artifact(renamed()); }));
+    tell("compile to PTX", median_of(9, [&] { (void)ptx_program(renamed()); }));
     const auto loaded_kernel = [&](const Linked& linked) {
       const PtxKernel& kernel = **(*ptx_program(linked))->general();
       EXPECT_TRUE(gpu->load(kernel, program.name).ok());
@@ -604,17 +614,18 @@ TEST_F(Cuda, Latencies) {
   Result<DeviceBuffer> b = make_buffer(*device_, 4096);
   ASSERT_TRUE(add.ok() && a.ok() && b.ok());
   const PipelineLaunch launch{&*add, 16, {{"from", &*a}, {"to", &*b}}};
-  (void)run(*device_, {&launch, 1});
+  (void)run_launches(*device_, {&launch, 1});
   double inside = 0;
-  tell("run of one launch", median_of(2'000, [&] { inside = (*run(*device_, {&launch, 1}))[0]; }));
+  tell("run of one launch",
+       median_of(2'000, [&] { inside = (*run_launches(*device_, {&launch, 1}))[0]; }));
   tell("  of that, on the GPU", inside);
   for (const std::size_t count : {10u, 100u, 1000u}) {
     const std::vector<PipelineLaunch> many(count, launch);
     const auto each = static_cast<double>(count);
     std::printf("%zu launches, for each\n", count);
-    tell("run", median_of(200, [&] { (void)run(*device_, many); }) / each);
+    tell("run", median_of(200, [&] { (void)run_launches(*device_, many); }) / each);
     begin = Clock::now();
-    Result<Sequence> sequence = record(*device_, many);
+    Result<Sequence> sequence = record_launches(*device_, many);
     ASSERT_TRUE(sequence.ok());
     tell("record, once", seconds_since(begin) / each);
     (void)sequence->run();
@@ -624,7 +635,7 @@ TEST_F(Cuda, Latencies) {
   const HostBuffer buffers[] = {{"from", small}, {"to", small}};
   DispatchOptions options;
   options.device = device_.get();
-  const Program program = program_of(kAdd);
+  const Linked program = program_of(kAdd);
   tell("dispatch of 4 KiB",
        median_of(500, [&] { (void)dispatch(program, {16, 1, 1}, buffers, options); }));
   constexpr std::size_t kLarge = std::size_t{256} << 20;
@@ -632,13 +643,13 @@ TEST_F(Cuda, Latencies) {
   const Result<std::unique_ptr<DeviceMemory>> large = device_->allocate(kLarge);
   ASSERT_TRUE(large.ok());
   std::printf("copies of 256 MiB\n");
-  (void)device_->write(**large, host);
+  (void)device_->write(**large, 0, host);
   const double up = median_of(9, [&] {
     std::byte first[4];
-    (void)device_->write(**large, host);
-    (void)device_->read(**large, first);
+    (void)device_->write(**large, 0, host);
+    (void)device_->read(**large, 0, first);
   });
-  const double down = median_of(9, [&] { (void)device_->read(**large, host); });
+  const double down = median_of(9, [&] { (void)device_->read(**large, 0, host); });
   std::printf("  to the GPU %.1f GB/s, back %.1f GB/s\n", static_cast<double>(kLarge) / up / 1e9,
               static_cast<double>(kLarge) / down / 1e9);
   tell("make and drop a buffer of 256 MiB",

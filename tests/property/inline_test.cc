@@ -9,9 +9,12 @@
 #include "vyre/base/random.h"
 #include "vyre/conform/generator.h"
 #include "vyre/interp/machine.h"
+#include "vyre/interp/script.h"
 #include "vyre/library/library.h"
 #include "vyre/passes/inline.h"
+#include "vyre/prove/prove.h"
 #include "vyre/text/lexer.h"
+#include "vyre/validate/validate.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -24,10 +27,11 @@ Result<Outputs> run_case(const Program& program, const Case& c, const Registry& 
     buffers.emplace_back(program.buffers[i].name, c.contents[i]);
   }
   DispatchOptions options;
-  options.registry = &registry;
   options.device = &reference();
   options.run.threads = 1;
-  return dispatch(program, c.grid, buffers, options);
+  const Result<Linked> linked = link(program, registry);
+  if (!linked.ok()) return linked.diagnostics();
+  return dispatch(*linked, c.grid, buffers, options);
 }
 
 TEST(Inline, GeneratedProgramsGiveTheSameBytes) {
@@ -47,7 +51,7 @@ TEST(Inline, GeneratedProgramsGiveTheSameBytes) {
     if (!c.program().body.callees.empty()) ++with_calls;
     // What is printed loads again, and is the same.
     const std::string text = print(Module{{*flat}});
-    const Result<Loaded> loaded = load({"inlined", text});
+    const Result<Loaded> loaded = load_module({"inlined", text});
     ASSERT_TRUE(loaded.ok()) << seed << ": " << render(loaded.diagnostics()[0], false) << text;
     EXPECT_EQ(std::get<Program>(loaded->module.items[0]), *flat) << seed;
     EXPECT_EQ(*inline_calls(*linked), *flat);  // again
@@ -67,7 +71,7 @@ TEST(Inline, GeneratedProgramsGiveTheSameBytes) {
 Bits random_value(Random& random, DataType type) {
   constexpr std::uint32_t kEdges[] = {0, 1, 2, 31, 0x7fffffff, 0x80000000, 0xffffffff};
   Bits bits;
-  for (std::size_t i = 0; i < min_bytes(type) / 4; ++i) {
+  for (std::size_t i = 0; i < words(type); ++i) {
     bits.lanes[i] =
         random.one_in(3) ? random.pick(kEdges) : static_cast<std::uint32_t>(random.next());
     if (random.one_in(4)) bits.lanes[i] >>= random.below(32);
@@ -139,9 +143,9 @@ std::string by_hand(const Op& op, std::string_view text) {
   std::string program = "program p workgroup(64) {\n";
   for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
     program += "read p" + std::to_string(i) + ": " +
-               std::string(vyre::text(op.signature.inputs[i])) + "[]\n";
+               std::string(tables::text(op.signature.inputs[i])) + "[]\n";
   }
-  program += "read_write out: " + std::string(vyre::text(op.signature.output)) + "[]\n";
+  program += "read_write out: " + std::string(tables::text(op.signature.output)) + "[]\n";
   return program + "let i = invocation_id.x\nif i < len(out) {\nout[i] = " + out + "\n}\n}\n";
 }
 
@@ -180,7 +184,7 @@ TEST(Inline, ReachesTheLimitWithoutOverflow) {
       "program p workgroup(1) {\nread_write out: u32[]\n";
   for (int i = 0; i < 99'000; ++i) text += "out[0] = my.f(1)\n";
   text += "}\n";
-  const Result<Loaded> loaded = load({"large", text});
+  const Result<Loaded> loaded = load_module({"large", text});
   ASSERT_TRUE(loaded.ok());
   Registry registry;
   ASSERT_TRUE(registry.add(loaded->module).ok());
@@ -203,7 +207,7 @@ TEST(Inline, GoesThroughLongChainsOfBranches) {
         (i == 0 ? "if" : " else if") + (" out[1] == " + number) + " { out[0] = " + number + " }";
   }
   const Result<Loaded> loaded =
-      load({"long", op + "\nreturn 0 }\n" + program + "\nout[2] = my.f(out[3]) }\n"});
+      load_module({"long", op + "\nreturn 0 }\n" + program + "\nout[2] = my.f(out[3]) }\n"});
   ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0], false);
   Registry registry;
   ASSERT_TRUE(registry.add(loaded->module).ok());

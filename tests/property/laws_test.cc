@@ -13,8 +13,10 @@
 
 #include "vyre/base/random.h"
 #include "vyre/interp/machine.h"
+#include "vyre/interp/script.h"
 #include "vyre/passes/inline.h"
 #include "vyre/prove/laws.h"
+#include "vyre/prove/prove.h"
 #include "vyre/prove/smt.h"
 #include "vyre/vyre.h"
 
@@ -87,7 +89,7 @@ std::vector<TypedBits> edges(DataType type) {
   const auto add = [&](std::uint32_t x, std::uint32_t y, std::uint32_t z, std::uint32_t w) {
     TypedBits value{type, {}};
     const std::array lanes{x, y, z, w};
-    for (std::size_t i = 0; i < min_bytes(type) / 4; ++i) value.bits.lanes[i] = lanes[i];
+    for (std::size_t i = 0; i < words(type); ++i) value.bits.lanes[i] = lanes[i];
     if (type == DataType::Bool) value.bits.lanes[0] &= 1;
     if (std::ranges::find(values, value) == values.end()) values.push_back(value);
   };
@@ -416,7 +418,7 @@ constexpr False kFalse[] = {
 TEST_F(Proofs, ThatAreFalseAreRefuted) {
   std::set<LawKind> kinds;
   for (const False& wrong : kFalse) {
-    const Result<Loaded> loaded = load({"false", std::string(wrong.text)});
+    const Result<Loaded> loaded = load_module({"false", std::string(wrong.text)});
     ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0], false);
     Registry registry;
     ASSERT_TRUE(registry.add(loaded->module).ok());
@@ -459,7 +461,7 @@ TEST_F(Proofs, ThatDenyFindTheirCounterexample) {
 
   // One that has none cannot be claimed.
   const Result<Loaded> loaded =
-      load({"f", "op my.f(a: u32, b: u32) -> u32 { law zero_product(false) return a | b }"});
+      load_module({"f", "op my.f(a: u32, b: u32) -> u32 { law zero_product(false) return a | b }"});
   ASSERT_TRUE(loaded.ok());
   const Op& op = std::get<Op>(loaded->module.items[0]);
   const Result<Proof> none = prove(op.laws[0], op, {}, {.use_cache = false});
@@ -470,7 +472,7 @@ TEST_F(Proofs, ThatDenyFindTheirCounterexample) {
 // By work, not by time: the same on a slow machine.
 TEST_F(Proofs, EndWhereTheSolverHasDoneItsSteps) {
   const Result<Loaded> loaded =
-      load({"f", "op my.f(a: u64, b: u64) -> u64 { law associative return a * b }"});
+      load_module({"f", "op my.f(a: u64, b: u64) -> u64 { law associative return a * b }"});
   ASSERT_TRUE(loaded.ok());
   const Op& op = std::get<Op>(loaded->module.items[0]);
   const ProveOptions few{.steps = 10, .use_cache = false};

@@ -42,7 +42,7 @@ TEST_F(PtxAssembler, TakesExamples) {
     paths.push_back(source_root() + "/tests/golden/lower/" + name + ".vyre");
   }
   for (const std::string& path : paths) {
-    const Result<Loaded> loaded = load({path, read_file(path)});
+    const Result<Loaded> loaded = load_module({path, read_file(path)});
     ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
     Registry registry;
     ASSERT_TRUE(registry.add(loaded->module).ok());
@@ -74,12 +74,12 @@ TEST_F(PtxAssembler, TakesGeneratedPrograms) {
     const Result<Linked> linked = link(c.program(), registry);
     ASSERT_TRUE(linked.ok());
     add(compile_ptx(*linked, next_entry()));
-    const Variant written = general_variant(*inline_calls(*linked));
-    add(emit_ptx(written.program, written.bounds, next_entry()));
+    const Variant written = general_variant(lower(*inline_calls(*linked), kPtxCapabilities));
+    add(emit_ptx(lowered(written), next_entry()));
     const std::vector<std::span<const std::byte>> contents(c.contents.begin(), c.contents.end());
     const Variant special =
         special_variant(*optimise(*linked), facts_of(c.program(), c.grid, contents), finish_ptx);
-    add(emit_ptx(special.program, special.bounds, next_entry()));
+    add(emit_ptx(lowered(special), next_entry()));
   }
 }
 

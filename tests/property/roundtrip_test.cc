@@ -78,7 +78,7 @@ TEST(RoundTrip, EveryDumpLoadsAgain) {
     const std::string bytes = output_of("encode", print(module));
     ASSERT_EQ(bytes, *encode(module)) << "seed " << seed;
     const std::string text = output_of("decode", bytes);
-    const Result<Loaded> loaded = load({"", text});
+    const Result<Loaded> loaded = load_module({"", text});
     ASSERT_TRUE(loaded.ok()) << messages(loaded.diagnostics()) << text;
     ASSERT_EQ(loaded->module, module) << "seed " << seed;
   }

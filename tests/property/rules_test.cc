@@ -60,7 +60,7 @@ const std::vector<Case>& all_cases() {
   return all;
 }
 
-std::size_t lanes_of(DataType type) { return is_vector(type) ? min_bytes(type) / 4 : 1; }
+std::size_t lanes_of(DataType type) { return is_vector(type) ? words(type) : 1; }
 unsigned width_of(DataType type) { return is_vector(type) ? 32 : min_bytes(type) * 8; }
 
 // --- What a row is ------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ Bits random_bits(Random& random, DataType type) {
   const unsigned width = width_of(type);
   const unsigned bit = random.below(width);
   const bool short_one = random.one_in(2);
-  for (std::size_t i = 0; i < min_bytes(type) / 4; ++i) {
+  for (std::size_t i = 0; i < words(type); ++i) {
     std::uint32_t& word = bits.lanes[i];
     const bool low = is_vector(type) || i == 0;
     if (way == 0) {
@@ -458,7 +458,7 @@ TEST(Rules, WithWrittenProofsHaveTheirSideConditions) {
     std::uint32_t met = 0;
     const auto check = [&](Wide c, Wide d) {
       bool expected = written->side(c, d, width);
-      for (unsigned i = 0; i < min_bytes(t) / 4; ++i) {
+      for (unsigned i = 0; i < words(t); ++i) {
         // Lanes of a vector have c and d in turns: the condition has to hold in all of them.
         const bool swapped = is_vector(t) && i % 2 == 1;
         const unsigned shift = is_vector(t) ? 0 : 32 * i;
@@ -678,7 +678,7 @@ class Instance {
         made.push_back(simplifier_.constant(type, number_bits(node, type, t_)));
       } else {
         std::vector<ExprId> args;
-        for (int i = 0; i < kArity[static_cast<std::size_t>(node.op)]; ++i) {
+        for (int i = 0; i < arity(node.op); ++i) {
           args.push_back(made[node.args[static_cast<std::size_t>(i)]]);
         }
         const bool cast = node.op == Operation::Cast;
@@ -767,7 +767,7 @@ TEST(Rules, AreFoundByTheSimplifier) {
       const std::vector<ExprId> made = instance.build(each.rule.pattern, *values);
       const PatternNode& root = each.rule.pattern.root();
       std::vector<ExprId> args;
-      for (int k = 0; k < kArity[static_cast<std::size_t>(root.op)]; ++k) {
+      for (int k = 0; k < arity(root.op); ++k) {
         args.push_back(made[root.args[static_cast<std::size_t>(k)]]);
       }
       // Operands may have become something else on the way; then this says nothing.
@@ -886,7 +886,7 @@ Weight weight_of(const Pattern& pattern, DataType t, const PatternValues& values
       part = {{}, is_constant_variable(node.variable), values[node.variable]};
       part.weight.factor[node.variable] = 1;
     } else {
-      const int arity = kArity[static_cast<std::size_t>(node.op)];
+      const int arity = vyre::arity(node.op);
       part.constant = true;
       part.weight.rest = weight_of(node.op);
       for (int i = 0; i < arity; ++i) {

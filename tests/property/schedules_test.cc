@@ -13,6 +13,7 @@
 #include "vyre/conform/generator.h"
 #include "vyre/conform/reducer.h"
 #include "vyre/interp/race.h"
+#include "vyre/interp/script.h"
 #include "vyre/vyre.h"
 
 namespace vyre {

@@ -59,7 +59,7 @@ class Cpu : public Differential {
     if (!registry.add(c.module).ok()) return {};
     const Result<Linked> linked = link(c.program(), registry);
     if (!linked.ok()) return render(linked.diagnostics()[0]);
-    const Result<CpuProgram> made = compile_cpu(*linked, *find_cpu_target(ahead()));
+    const Result<Artifact> made = compile(*linked, *find_backend("cpu"), ahead());
     if (!made.ok()) return render(made.diagnostics()[0]);
     ++compared_;
     return {};

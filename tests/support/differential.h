@@ -16,6 +16,7 @@
 #include "vyre/base/random.h"
 #include "vyre/conform/generator.h"
 #include "vyre/conform/reducer.h"
+#include "vyre/interp/script.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -34,7 +35,7 @@ class Differential : public ::testing::Test {
       kept_ = std::getenv("VYRE_CACHE") != nullptr ? std::getenv("VYRE_CACHE") : "";
       setenv("VYRE_CACHE", folder_.c_str(), 1);
     }
-    interp_ = std::move(*open_device(*find_backend("interp")));
+    interp_ = *open_device("interp");
     device_ = std::move(opened.device);
   }
   void TearDown() override {
@@ -47,17 +48,18 @@ class Differential : public ::testing::Test {
   virtual std::string difference(const Case& c) {
     Registry registry;
     if (!registry.add(c.module).ok()) return "its ops cannot be registered";
-    const Program& program = c.program();
+    const Result<Linked> linked = link(c.program(), registry);
+    if (!linked.ok()) return render(linked.diagnostics()[0]);
+    const Program& program = *linked;
     std::vector<HostBuffer> buffers;
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
       if (program.buffers[i].access == BufferAccess::Workgroup) continue;
       buffers.emplace_back(program.buffers[i].name, c.contents[i]);
     }
     DispatchOptions options;
-    options.registry = &registry;
     options.device = interp_.get();
     options.run.max_steps = max_steps_;
-    const Result<Outputs> expected = dispatch(program, c.grid, buffers, options);
+    const Result<Outputs> expected = dispatch(*linked, c.grid, buffers, options);
     if (!expected.ok()) {
       const Diagnostic& why = expected.diagnostics()[0];
       return why.code == Code::R004 ? "" : render(why);
@@ -67,7 +69,7 @@ class Differential : public ::testing::Test {
     for (Device* device : {device_.get(), other_.get()}) {
       if (device == nullptr) continue;
       options.device = device;
-      const Result<Outputs> found = dispatch(program, c.grid, buffers, options);
+      const Result<Outputs> found = dispatch(*linked, c.grid, buffers, options);
       if (!found.ok()) return render(found.diagnostics()[0]);
       for (std::size_t i = 0; i < expected->buffers.size(); ++i) {
         if (expected->buffers[i].bytes != found->buffers[i].bytes) {

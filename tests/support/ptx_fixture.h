@@ -13,25 +13,29 @@
 #include <string>
 
 #include "tests/support/command.h"
-#include "vyre/backends/ptx/emit.h"
+#include "vyre/backends/ptx/code.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
 
 // The last program of a text, as a kernel with the lines of the text.
 inline Result<PtxKernel> ptx_kernel(const std::string& text) {
-  const Result<Loaded> loaded = load({"shape.vyre", text});
+  const Result<Loaded> loaded = load_module({"shape.vyre", text});
   if (!loaded.ok()) return loaded.diagnostics();
-  Registry registry;
-  EXPECT_TRUE(registry.add(loaded->module).ok());
   std::size_t last = 0;
   for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
     if (std::holds_alternative<Program>(loaded->module.items[i])) last = i;
   }
-  Result<Linked> linked = link(std::get<Program>(loaded->module.items[last]), registry);
-  if (!linked.ok()) return linked.diagnostics();
-  linked->source = source_lines(*loaded, last);
-  return compile_ptx(*linked);
+  Linked linked = program_at(*loaded, last);
+  linked.set_source(source_lines(*loaded, last));
+  return compile_ptx(linked);
+}
+
+// What the backend emitted for a program.
+inline Result<std::shared_ptr<const PtxProgram>> ptx_program(const Linked& linked) {
+  const Result<Artifact> artifact = compile(linked, *find_backend("ptx"));
+  if (!artifact.ok()) return artifact.diagnostics();
+  return std::static_pointer_cast<const PtxProgram>(artifact->code);
 }
 
 // The toolkit's assembler, where there is one.

@@ -11,6 +11,7 @@
 #include "vyre/base/random.h"
 #include "vyre/conform/generator.h"
 #include "vyre/interp/machine.h"
+#include "vyre/interp/script.h"
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
 #include "vyre/passes/inline.h"
@@ -20,7 +21,7 @@ namespace vyre {
 namespace {
 
 Program parsed(const std::string& source, std::size_t item = 0) {
-  const Result<Loaded> loaded = load({"test", source});
+  const Result<Loaded> loaded = load_module({"test", source});
   if (!loaded.ok()) {
     ADD_FAILURE() << render(loaded.diagnostics()[0], false) << source;
     return {};
@@ -213,8 +214,8 @@ TEST(Affine, InDivergentControlFlow) {
 class Claims : public NoWatch {
  public:
   explicit Claims(const Script& script)
-      : script_(script), body_(script.program.body), shapes_(shapes_of(script.program)) {
-    const Types types = types_of(body_, script.program.buffers, {}, {});
+      : script_(script), body_(script.program().body), shapes_(shapes_of(script.program())) {
+    const Types types = types_of(body_, script.program().buffers, {}, {});
     BlockStack<OpenBlock> stack(body_);
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       stack.enter(i);
@@ -259,7 +260,7 @@ class Claims : public NoWatch {
       if (!shapes_.uniformity[StmtId{place[0]}]) continue;
       ++statements;
       EXPECT_EQ(visit.invocations, invocations) << path_of(body_, StmtId{place[0]}) << "\n"
-                                                << print(script_.program);
+                                                << print(script_.program());
     }
   }
 
@@ -274,7 +275,7 @@ class Claims : public NoWatch {
 
   void check(ExprId id, Visit& visit, Bits value) {
     const Shape& shape = shapes_[id];
-    const Ids local = local_ids(script_.program, invocation_);
+    const Ids local = local_ids(script_.program(), invocation_);
     value.lanes[0] -= static_cast<std::uint32_t>(shape.stride) * local[0];
     bool ok = value.lanes[0] % shape.align == 0;
     if (shape.kind != Shape::Kind::Irregular) {
@@ -285,9 +286,9 @@ class Claims : public NoWatch {
       ok = ok && first->second == value;
     }
     if (ok) return;
-    ADD_FAILURE() << print_expr(body_, script_.program.buffers, id, 200) << " is not "
+    ADD_FAILURE() << print_expr(body_, script_.program().buffers, id, 200) << " is not "
                   << described(shape) << " at " << ids_text(local) << "\n"
-                  << print(script_.program);
+                  << print(script_.program());
   }
 
   const Script& script_;
@@ -312,7 +313,7 @@ struct Totals {
 void check_claims(const Program& program, const Ids& group,
                   std::vector<std::vector<std::byte>> contents, const Schedule& schedule,
                   Totals& totals) {
-  const Script script = make_script({program, {}});
+  const Script script = make_script(Linked::trust(program, {}));
   RunOptions options;
   options.schedule = schedule;
   Control control{options, 1};

@@ -406,7 +406,7 @@ TEST(BadArguments, AreUsageErrors) {
   usage({"fmt", "-i", "-i", "-"}, "U004");
   usage({"explain", "V999"}, "U005");
   usage({"ops", "no.such.op"}, "U005");
-  usage({"completion", "fish"}, "U005");
+  usage({"completion", "tcsh"}, "U005");
   EXPECT_EQ(run_vyre(Arguments{"encode", "-", "-o"}, kGood).status, kUsage);
   EXPECT_EQ(run_vyre(Arguments{"check", "--json", "--json", "-"}, kGood).status, kUsage);
 }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "vyre/compile.h"
+#include "vyre/runtime/dispatch.h"
 #include "vyre/text/parse.h"
 #include "vyre/text/print.h"
 #include "vyre/validate/validate.h"
@@ -12,6 +14,8 @@
 
 namespace vyre {
 namespace {
+
+using namespace types;
 
 std::string messages(const std::vector<Diagnostic>& diagnostics) {
   std::string all;
@@ -39,7 +43,7 @@ TEST(Builder, MakesTheExampleOfItsHeader) {
   auto out = b.read_write<u32>("out");
   auto i = b.invocation_id(0);
   b.if_(i < out.length(), [&] { out[i] = lhs[i] ^ rhs[i]; });
-  const Result<Program> program = b.finish();
+  const Result<Linked> program = b.finish();
   expect_same(program, R"(program xor workgroup(64) {
     read lhs: u32[] @0
     read rhs: u32[] @1
@@ -109,11 +113,11 @@ TEST(Builder, HasEveryFunction) {
   Builder b("p", {1});
   const Value a = b.let("a", b.local_id(2));
   std::string text = "program p workgroup(1) {\n  let a = local_id.z\n";
-#define UNARY_FN(name, function, tag, types, signature, laws, meaning) \
-  b.let(#function, function(a));                                       \
+#define UNARY_FN(name, function, ...) \
+  b.let(#function, function(a));      \
   text += "  let " #function " = " #function "(a)\n";
-#define BINARY_FN(name, function, tag, types, signature, laws, meaning) \
-  b.let(#function, function(a, 3));                                     \
+#define BINARY_FN(name, function, ...) \
+  b.let(#function, function(a, 3));    \
   text += "  let " #function " = " #function "(a, 3)\n";
 #include "vyre/ir/ops.def"
   expect_same(b.finish(), text + "}");
@@ -134,7 +138,7 @@ TEST(Builder, AppliesAnyOperation) {
       EXPECT_EQ(result.type(), result_of(row.op, type.type)) << row.name;
       const Buffer out = b.add_buffer("out", BufferAccess::ReadWrite, result.type(), 0);
       out[2] = result;
-      const Result<Program> program = b.finish();
+      const Result<Linked> program = b.finish();
       ASSERT_TRUE(program.ok()) << row.name << " on " << type.text << "\n"
                                 << messages(program.diagnostics());
       EXPECT_EQ(Module{{*program}}, *parse(print(*program)));
@@ -351,12 +355,9 @@ TEST(OpBuilder, MakesOpsWithLaws) {
     return (a & b) + ((a ^ b) >> 1)
   })");
 
-  Registry registry;
-  ASSERT_TRUE(registry.add(*op).ok());
-  Builder program("p", {1});
-  program.let(program.call("example.avg_floor", {1, 2}));
-  EXPECT_TRUE(program.finish(registry).ok());
-  EXPECT_FALSE(program.finish().ok());
+  Builder without("p", {1});
+  without.let(without.call("example.avg_floor", {1, 2}));
+  EXPECT_FALSE(without.finish().ok());
 }
 
 TEST(Builder, FinishesTwice) {
@@ -364,14 +365,14 @@ TEST(Builder, FinishesTwice) {
   const Buffer out = b.read_write<u32>("out");
   b.atomic_add(out[0], 1);
   out[1] = b.let(b.invocation_id(0)) + 1;
-  const Result<Program> first = b.finish();
-  const Result<Program> second = b.finish();
+  const Result<Linked> first = b.finish();
+  const Result<Linked> second = b.finish();
   ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(*first, *second);
+  EXPECT_EQ(first->program(), second->program());
   out[2] = 5;
-  const Result<Program> longer = b.finish();
+  const Result<Linked> longer = b.finish();
   ASSERT_TRUE(longer.ok());
-  EXPECT_EQ(longer->body.stmts.size(), first->body.stmts.size() + 1);
+  EXPECT_EQ(longer->program().body.stmts.size(), first->program().body.stmts.size() + 1);
 }
 
 // C++ may evaluate the operands of an operator in either order, and a builder makes expressions
@@ -389,9 +390,9 @@ TEST(Builder, OrderOfConstructionDoesNotMatter) {
       if (!now) left = data[b.invocation_id(0)] / b.literal(DataType::U64, {{3, 4}});
     }
     out[0] = left + right;
-    const Result<Program> program = b.finish();
+    const Result<Linked> program = b.finish();
     EXPECT_TRUE(program.ok()) << messages(program.diagnostics());
-    return *program;
+    return program->program();
   };
   EXPECT_EQ(make(false, false), make(true, false));
   EXPECT_EQ(make(false, false), make(false, true));
@@ -406,7 +407,7 @@ TEST(Builder, NamesOfItsOwnAvoidTheUsers) {
   b.let("v0", first);
   b.for_("old1", 0, 2, [&](Value k) { out[k] = b.let(first); });
   b.read<u32>("v1");
-  const Result<Program> program = b.finish();
+  const Result<Linked> program = b.finish();
   ASSERT_TRUE(program.ok()) << messages(program.diagnostics());
   EXPECT_EQ(*parse(print(*program)), Module{{*program}});
 }
@@ -418,7 +419,7 @@ TEST(Builder, BindingsCanBeGiven) {
   b.workgroup<u32>("c", 4);
   b.uniform<u32>("d").binding(2);
   b.read_write<u32>("e");
-  const Result<Program> program = b.finish();
+  const Result<Linked> program = b.finish();
   ASSERT_TRUE(program.ok()) << messages(program.diagnostics());
   EXPECT_EQ(Module{{*program}},
             *parse("program p workgroup(1) { read a: u32[] read b: u32[] @0 workgroup c: u32[4] "
@@ -430,7 +431,7 @@ TEST(Builder, ComputesConstantsAsVyreDoes) {
     Builder b("p", {1});
     b.read_write<u64>("wide")[0] = value(0);
     b.read_write<vec2u32>("pair")[0] = value(1);
-    const Result<Program> program = b.finish();
+    const Result<Linked> program = b.finish();
     EXPECT_TRUE(program.ok()) << messages(program.diagnostics());
     return print(*program);
   };
@@ -451,15 +452,73 @@ std::vector<std::string> codes(const Finished& finished) {
     EXPECT_FALSE(diagnostic.problem.empty());
     EXPECT_FALSE(diagnostic.fix.empty());
     EXPECT_FALSE(diagnostic.path.empty()) << diagnostic.problem;
-    EXPECT_EQ(diagnostic.message(), "vyre IR validation: " + diagnostic.problem +
-                                        ". Fix: " + diagnostic.fix +
-                                        (diagnostic.fix.ends_with('?') ? "" : "."));
+    const std::string sentence = diagnostic.specified.empty()
+                                     ? diagnostic.problem + ". Fix: " + diagnostic.fix
+                                     : diagnostic.specified;
+    EXPECT_EQ(diagnostic.message(),
+              "vyre IR validation: " + sentence + (sentence.ends_with('?') ? "" : "."));
     found.emplace_back(name(diagnostic.code));
   }
   return found;
 }
 
 using Codes = std::vector<std::string>;
+
+// An op comes along with the program, and a number takes the type of its parameter.
+TEST(Builder, CallsOpsOfItsUser) {
+  OpBuilder inner("my.inner", DataType::U64);
+  inner.return_(inner.parameter<u64>("x") + 1);
+  const Result<Op> increment = inner.finish();
+  ASSERT_TRUE(increment.ok());
+  OpBuilder outer("my.outer", DataType::U64);
+  const Value x = outer.parameter<u64>("x");
+  outer.return_(outer.call(*increment, {x * 2}));
+  const Result<Op> op = outer.finish();
+  ASSERT_TRUE(op.ok());
+
+  Builder b("p", {1});
+  Buffer out = b.read_write<u64>("out");
+  b.use(*increment);
+  out[0] = b.call(*op, {20});
+  out[1] = b.call("my.inner", {6});
+  const Result<Linked> program = b.finish();
+  ASSERT_TRUE(program.ok()) << render(program.diagnostics()[0]);
+  EXPECT_EQ(program->ops().size(), 2u);
+  const std::vector<std::uint64_t> zeros(2);
+  EXPECT_EQ(*dispatch(*program, 1, {{"out", zeros}})->get<std::uint64_t>("out"),
+            (std::vector<std::uint64_t>{41, 7}));
+
+  const Result<Loaded> file = load_module({"ops.vyre", "op my.inner(x: u32) -> u32 { return x }"});
+  Builder clash("p", {1});
+  clash.use(*increment);
+  clash.use(file->registry);
+  EXPECT_EQ(codes(clash.finish()), Codes{"V039"});
+  Builder from_file("p", {1});
+  from_file.use(file->registry);
+  from_file.let(from_file.call("my.inner", {1}));
+  EXPECT_TRUE(from_file.finish().ok());
+}
+
+TEST(Builder, UpdatesLocalsAndElements) {
+  Builder b("p", {1});
+  Buffer data = b.read_write<u32>("data");
+  Value sum = b.let("sum", 1);
+  sum += data[0];
+  data[1] <<= 2;
+  data[0] -= sum;
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    read_write data: u32[]
+    let sum = 1
+    sum = sum + data[0]
+    data[1] = data[1] << 2
+    data[0] = data[0] - sum
+  })");
+  // Only a local can be assigned to.
+  Builder wrong("p", {1});
+  Value number = 1;
+  number += wrong.invocation_id(0);
+  EXPECT_EQ(codes(wrong.finish()), Codes{"V043"});
+}
 
 // A program with one buffer of each scalar kind, after `use` was done to it.
 struct Bench {
@@ -526,7 +585,7 @@ TEST(BuilderMisuse, NamesTheStatement) {
   Bench bench;
   bench.out[0] = 1;
   bench.b.if_(bench.out[0], [&] { bench.out[0] = bench.out[1] + -1; });
-  const Result<Program> program = bench.b.finish();
+  const Result<Linked> program = bench.b.finish();
   ASSERT_EQ(program.diagnostics().size(), 1u);
   EXPECT_EQ(program.diagnostics()[0].path, "program p: body[1].then[0]");
 }
@@ -545,8 +604,9 @@ TEST(BuilderMisuse, RegisteredOpsThatRecurseOrNestTooDeeply) {
   for (int i = 2; i <= 41; ++i) add("q.d" + std::to_string(i), "q.d" + std::to_string(i - 1));
   const auto check = [&](const std::string& id) {
     Builder b("p", {1});
+    b.use(registry);
     b.let(b.call(id, {1}));
-    return codes(b.finish(registry));
+    return codes(b.finish());
   };
   EXPECT_EQ(check("q.a"), Codes{"V017"});
   EXPECT_EQ(check("q.x"), Codes{"V017"});
@@ -644,7 +704,7 @@ TEST(BuilderMisuse, Constants) {
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = true; }), Codes{"V028"});
   Bench bench;
   bench.out[0] = -1;
-  const Result<Program> program = bench.b.finish();
+  const Result<Linked> program = bench.b.finish();
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(program.diagnostics()[0].problem, "-1 is not a value of u32");
 }

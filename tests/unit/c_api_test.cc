@@ -96,7 +96,7 @@ TEST(CApi, LoadsTextAndWire) {
 
   char* text = nullptr;
   ASSERT_EQ(vyre_module_print(module, &text), VYRE_OK);
-  const Result<Loaded> loaded = load({"test.vyre", std::string(kText)});
+  const Result<Loaded> loaded = load_module({"test.vyre", std::string(kText)});
   EXPECT_EQ(text, print(loaded->module));
   vyre_free(text);
 
@@ -126,7 +126,7 @@ TEST(CApi, AModuleMayBeEmpty) {
 }
 
 TEST(CApi, DiagnosticsSayWhatAndWhere) {
-  const Result<Loaded> loaded = load({"test.vyre", std::string(kBroken)});
+  const Result<Loaded> loaded = load_module({"test.vyre", std::string(kBroken)});
   ASSERT_FALSE(loaded.ok());
   CModule module;
   Why why;
@@ -209,10 +209,11 @@ TEST(CApi, BackendsAreListedWithTheReasonWhyTheyCannotRun) {
     EXPECT_EQ(backend.summary, all_backends()[i].summary);
     EXPECT_EQ(backend.available == 0, *backend.device == '\0');
     EXPECT_EQ(backend.available != 0, *backend.reason == '\0');
+    EXPECT_EQ(backend.available != 0, backend.devices > 0);
 
     CDevice device;
     Why why;
-    const vyre_status status = vyre_device_open(backend.name, &device, &why);
+    const vyre_status status = vyre_device_open(backend.name, 0, &device, &why);
     EXPECT_EQ(status, backend.available != 0 ? VYRE_OK : VYRE_ERROR);
     vyre_device_info info;
     if (status == VYRE_OK) {
@@ -231,7 +232,7 @@ TEST(CApi, BackendsAreListedWithTheReasonWhyTheyCannotRun) {
 
 TEST(CApi, DevicesHaveLimits) {
   CDevice device;
-  ASSERT_EQ(vyre_device_open(nullptr, &device, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open(nullptr, 0, &device, nullptr), VYRE_OK);
   vyre_device_info info;
   ASSERT_EQ(vyre_device_get_info(device, &info), VYRE_OK);
   const DeviceInfo expected = (*open_device())->info();
@@ -240,12 +241,19 @@ TEST(CApi, DevicesHaveLimits) {
   EXPECT_TRUE(std::ranges::equal(info.max_workgroup_size, expected.max_workgroup_size));
   EXPECT_EQ(info.max_workgroup_bytes, expected.max_workgroup_bytes);
   EXPECT_EQ(info.max_buffer_bytes, expected.max_buffer_bytes);
+  EXPECT_EQ(info.note, expected.note);
+  // There is no second one of it, by whatever name.
+  for (const char* backend : {"interp", static_cast<const char*>(nullptr)}) {
+    Why why;
+    EXPECT_EQ(vyre_device_open(backend, 1, &device, &why), VYRE_ERROR);
+    EXPECT_EQ(first_code(why), "U005");
+  }
 }
 
 TEST(CApi, AnUnknownBackendIsNamed) {
   CDevice device;
   Why why;
-  EXPECT_EQ(vyre_device_open("abacus", &device, &why), VYRE_ERROR);
+  EXPECT_EQ(vyre_device_open("abacus", 0, &device, &why), VYRE_ERROR);
   vyre_diagnostic found;
   ASSERT_EQ(vyre_diagnostics_get(why, 0, &found), VYRE_OK);
   EXPECT_STREQ(found.code, "B003");
@@ -266,7 +274,7 @@ TEST(CApi, DispatchGivesResultsAndOutputs) {
                                 {"scale", scale.data(), 16, nullptr},
                                 {"text", before, 2, after}};
   CDevice device;
-  ASSERT_EQ(vyre_device_open("interp", &device, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open("interp", 0, &device, nullptr), VYRE_OK);
   COutputs outputs;
   Why why;
   ASSERT_EQ(vyre_dispatch(vyre_module_program(module, 0), device, kGrid, buffers, 4, nullptr,
@@ -293,6 +301,20 @@ TEST(CApi, DispatchGivesResultsAndOutputs) {
   EXPECT_EQ(std::memcmp(output.contents, expected.data(), 36), 0);
   EXPECT_EQ(vyre_outputs_get(outputs, 2, &output), VYRE_MISUSE);
   EXPECT_GE(vyre_outputs_seconds(outputs), 0);
+  EXPECT_STREQ(vyre_outputs_backend(outputs), "interp");
+  EXPECT_STREQ(vyre_outputs_note(outputs), "");
+  ASSERT_EQ(vyre_outputs_find(outputs, "text", &output, &why), VYRE_OK);
+  EXPECT_EQ(output.size, 4u);
+  EXPECT_EQ(vyre_outputs_find(outputs, "data", &output, &why), VYRE_ERROR);
+  EXPECT_EQ(first_code(why), "D001");
+  Outputs same;
+  same.buffers = {{"text", DataType::Bytes, std::vector<std::byte>(4)},
+                  {"out", DataType::U32, std::vector<std::byte>(36)}};
+  std::memcpy(same.buffers[0].bytes.data(), "bb", 2);
+  std::memcpy(same.buffers[1].bytes.data(), expected.data(), 36);
+  char digest_text[65];
+  ASSERT_EQ(vyre_outputs_digest(outputs, digest_text), VYRE_OK);
+  EXPECT_EQ(digest_text, digest(same));
 
   // What is wrong is said, and results stay as they are.
   buffers[3].result = nullptr;
@@ -384,7 +406,7 @@ TEST(CApi, OptionsOfARun) {
 
 TEST(CApi, SequencesOfLaunchesOnBuffersOfTheDevice) {
   CDevice device;
-  ASSERT_EQ(vyre_device_open("interp", &device, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open("interp", 0, &device, nullptr), VYRE_OK);
   CPipeline pipeline;
   Why why;
   {
@@ -410,21 +432,30 @@ TEST(CApi, SequencesOfLaunchesOnBuffersOfTheDevice) {
   ASSERT_EQ(vyre_run(device, launches, 3, nullptr, seconds, &why), VYRE_OK);
   for (const double each : seconds) EXPECT_GE(each, 0);
   uint32_t words[2] = {99, 99};
-  ASSERT_EQ(vyre_buffer_read(a, words, 4, &why), VYRE_OK);
+  ASSERT_EQ(vyre_buffer_read(a, 0, words, 4, &why), VYRE_OK);
   EXPECT_EQ(words[0], 13u);
   EXPECT_EQ(words[1], 99u);
-  ASSERT_EQ(vyre_buffer_read(b, words, 8, &why), VYRE_OK);
+  ASSERT_EQ(vyre_buffer_read(b, 0, words, 8, &why), VYRE_OK);
   EXPECT_EQ(words[0], 1u);
   EXPECT_EQ(words[1], 1u);
-  ASSERT_EQ(vyre_buffer_read(b, words, 0, &why), VYRE_OK);
+  ASSERT_EQ(vyre_buffer_read(b, 0, words, 0, &why), VYRE_OK);
 
   const uint32_t other[3] = {7, 8, 9};
-  ASSERT_EQ(vyre_buffer_write(b, other, 4, &why), VYRE_OK);
-  EXPECT_EQ(vyre_buffer_write(b, other, 12, &why), VYRE_ERROR);
+  ASSERT_EQ(vyre_buffer_write(b, 0, other, 4, &why), VYRE_OK);
+  EXPECT_EQ(vyre_buffer_write(b, 0, other, 12, &why), VYRE_ERROR);
   EXPECT_EQ(first_code(why), "D002");
-  EXPECT_EQ(vyre_buffer_read(b, words, 12, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_buffer_read(b, 0, words, 12, &why), VYRE_ERROR);
+  EXPECT_EQ(first_code(why), "D002");
+  EXPECT_EQ(vyre_buffer_read(b, 8, words, 4, &why), VYRE_ERROR);
+  ASSERT_EQ(vyre_buffer_write(b, 4, other + 2, 4, &why), VYRE_OK);
+  words[1] = 99;
+  ASSERT_EQ(vyre_buffer_read(b, 4, words, 4, &why), VYRE_OK);
+  EXPECT_EQ(words[0], 9u);
+  EXPECT_EQ(words[1], 99u);
+  const uint32_t before = 1;
+  ASSERT_EQ(vyre_buffer_write(b, 4, &before, 4, &why), VYRE_OK);
   ASSERT_EQ(vyre_run(device, launches, 3, nullptr, nullptr, &why), VYRE_OK);
-  ASSERT_EQ(vyre_buffer_read(b, words, 8, &why), VYRE_OK);
+  ASSERT_EQ(vyre_buffer_read(b, 0, words, 8, &why), VYRE_OK);
   EXPECT_EQ(words[0], 22u);
   EXPECT_EQ(words[1], 4u);
 
@@ -433,7 +464,7 @@ TEST(CApi, SequencesOfLaunchesOnBuffersOfTheDevice) {
   const vyre_launch wrong[] = {launches[0], {pipeline, {1, 1, 1}, &unknown, 1}};
   EXPECT_EQ(vyre_run(device, wrong, 2, nullptr, nullptr, &why), VYRE_ERROR);
   EXPECT_EQ(first_code(why), "D001");
-  ASSERT_EQ(vyre_buffer_read(a, words, 4, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_buffer_read(a, 0, words, 4, nullptr), VYRE_OK);
   EXPECT_EQ(words[0], 121u);
   vyre_run_options options = {};
   options.max_steps = 1;
@@ -445,7 +476,7 @@ TEST(CApi, SequencesOfLaunchesOnBuffersOfTheDevice) {
 
   // Another device's.
   CDevice foreign;
-  ASSERT_EQ(vyre_device_open(nullptr, &foreign, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open(nullptr, 0, &foreign, nullptr), VYRE_OK);
   EXPECT_EQ(vyre_run(foreign, launches, 3, nullptr, nullptr, &why), VYRE_ERROR);
   EXPECT_EQ(first_code(why), "D009");
   // More than there is.
@@ -454,21 +485,89 @@ TEST(CApi, SequencesOfLaunchesOnBuffersOfTheDevice) {
   EXPECT_EQ(first_code(why), "B004");
 }
 
+TEST(CApi, ASequenceKeepsWhatItUses) {
+  Handle<vyre_sequence, vyre_sequence_free> sequence;
+  CDevice device;
+  CBuffer buffer;
+  ASSERT_EQ(vyre_device_open(nullptr, 0, &device, nullptr), VYRE_OK);
+  const uint32_t one = 1;
+  ASSERT_EQ(vyre_buffer_make(device, &one, 4, &buffer, nullptr), VYRE_OK);
+  {
+    CModule module;
+    CPipeline pipeline;
+    ASSERT_EQ(load_text(kText, module), VYRE_OK);
+    ASSERT_EQ(vyre_pipeline_make(device, vyre_module_program(module, 1), 0, 0, &pipeline, nullptr),
+              VYRE_OK);
+    const vyre_binding data = {"data", buffer}, unknown = {"dat", buffer};
+    const vyre_launch launches[] = {{pipeline, {1, 1, 1}, &data, 1},
+                                    {pipeline, {1, 1, 1}, &data, 1}};
+    Why why;
+    const vyre_launch wrong = {pipeline, {1, 1, 1}, &unknown, 1};
+    EXPECT_EQ(vyre_sequence_record(device, &wrong, 1, &sequence, &why), VYRE_ERROR);
+    EXPECT_EQ(first_code(why), "D001");
+    ASSERT_EQ(vyre_sequence_record(device, launches, 2, &sequence, nullptr), VYRE_OK);
+  }
+  double seconds = -1;
+  ASSERT_EQ(vyre_sequence_run(sequence, nullptr, &seconds, nullptr), VYRE_OK);
+  EXPECT_GE(seconds, 0);
+  ASSERT_EQ(vyre_sequence_run(sequence, nullptr, nullptr, nullptr), VYRE_OK);
+  uint32_t word = 0;
+  ASSERT_EQ(vyre_buffer_read(buffer, 0, &word, 4, nullptr), VYRE_OK);
+  EXPECT_EQ(word, 121u);  // 1, 4, 13, 40, 121
+}
+
+TEST(CApi, RacesAreFoundWithTheirPlace) {
+  CModule module;
+  ASSERT_EQ(load_text("op my.one(x: u32) -> u32 { return 1 }\n"
+                      "program racy workgroup(4) {\n"
+                      "  read_write out: u32[]\n"
+                      "  out[0] = local_id.x + my.one(0)\n"
+                      "}\n"
+                      "program fine workgroup(4) {\n"
+                      "  read_write out: u32[]\n"
+                      "  out[local_id.x] = 1\n"
+                      "}\n",
+                      module),
+            VYRE_OK);
+  const vyre_program* racy = vyre_module_find_program(module, "racy");
+  Words out(4);
+  const vyre_host_buffer data = {"out", out.data(), 16, nullptr};
+  Why races;
+  ASSERT_EQ(vyre_find_races(racy, kGrid, &data, 1, nullptr, &races, nullptr), VYRE_OK);
+  vyre_diagnostic found;
+  ASSERT_EQ(vyre_diagnostics_get(races, 0, &found), VYRE_OK);
+  EXPECT_STREQ(found.code, "R001");
+  EXPECT_EQ(found.line, 4u);
+  EXPECT_EQ(out, Words(4));
+  vyre_run_options options = {};
+  options.schedule = "reverse";
+  ASSERT_EQ(vyre_find_races(racy, kGrid, &data, 1, &options, &races, nullptr), VYRE_OK);
+  EXPECT_EQ(vyre_diagnostics_count(races), 1u);
+  ASSERT_EQ(vyre_find_races(vyre_module_find_program(module, "fine"), kGrid, &data, 1, nullptr,
+                            &races, nullptr),
+            VYRE_OK);
+  EXPECT_EQ(races.handle, nullptr);
+  Why why;
+  EXPECT_EQ(vyre_find_races(racy, kGrid, nullptr, 0, nullptr, &races, &why), VYRE_ERROR);
+  EXPECT_EQ(first_code(why), "D001");
+  EXPECT_EQ(races.handle, nullptr);
+}
+
 TEST(CApi, ThingsOnADeviceKeepIt) {
   CModule module;
   ASSERT_EQ(load_text(kText, module), VYRE_OK);
   vyre_device* device = nullptr;
   CPipeline pipeline;
   CBuffer buffer;
-  ASSERT_EQ(vyre_device_open(nullptr, &device, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open(nullptr, 0, &device, nullptr), VYRE_OK);
   ASSERT_EQ(vyre_pipeline_make(device, vyre_module_program(module, 1), 0, 0, &pipeline, nullptr),
             VYRE_OK);
   ASSERT_EQ(vyre_buffer_make(device, nullptr, 4, &buffer, nullptr), VYRE_OK);
   vyre_device_free(device);
   uint32_t word = 9;
-  EXPECT_EQ(vyre_buffer_write(buffer, &word, 4, nullptr), VYRE_OK);
+  EXPECT_EQ(vyre_buffer_write(buffer, 0, &word, 4, nullptr), VYRE_OK);
   word = 0;
-  EXPECT_EQ(vyre_buffer_read(buffer, &word, 4, nullptr), VYRE_OK);
+  EXPECT_EQ(vyre_buffer_read(buffer, 0, &word, 4, nullptr), VYRE_OK);
   EXPECT_EQ(word, 9u);
 }
 
@@ -479,7 +578,7 @@ TEST(CApi, PipelinesFitTheirConvention) {
             VYRE_OK);
   const vyre_program* program = vyre_module_program(module, 0);
   CDevice device;
-  ASSERT_EQ(vyre_device_open(nullptr, &device, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open(nullptr, 0, &device, nullptr), VYRE_OK);
   CPipeline pipeline;
   Why why;
   EXPECT_EQ(vyre_pipeline_make(device, program, 0, 0, &pipeline, &why), VYRE_OK);
@@ -503,6 +602,7 @@ TEST(CApi, NullIsNeverFatal) {
   vyre_outputs_free(nullptr);
   vyre_pipeline_free(nullptr);
   vyre_buffer_free(nullptr);
+  vyre_sequence_free(nullptr);
   vyre_free(nullptr);
 
   EXPECT_EQ(vyre_diagnostics_count(nullptr), 0u);
@@ -516,6 +616,8 @@ TEST(CApi, NullIsNeverFatal) {
   EXPECT_EQ(vyre_backends_count(nullptr), 0u);
   EXPECT_EQ(vyre_outputs_count(nullptr), 0u);
   EXPECT_EQ(vyre_outputs_seconds(nullptr), 0);
+  EXPECT_STREQ(vyre_outputs_backend(nullptr), "");
+  EXPECT_STREQ(vyre_outputs_note(nullptr), "");
   EXPECT_EQ(vyre_buffer_size(nullptr), 0u);
 }
 
@@ -524,7 +626,7 @@ TEST(CApi, ArgumentsThatAreMissingAreMisuse) {
   ASSERT_EQ(load_text(kText, module), VYRE_OK);
   const vyre_program* step = vyre_module_find_program(module, "step");
   CDevice device;
-  ASSERT_EQ(vyre_device_open(nullptr, &device, nullptr), VYRE_OK);
+  ASSERT_EQ(vyre_device_open(nullptr, 0, &device, nullptr), VYRE_OK);
   CPipeline pipeline;
   ASSERT_EQ(vyre_pipeline_make(device, step, 0, 0, &pipeline, nullptr), VYRE_OK);
   CBuffer buffer;
@@ -574,7 +676,7 @@ TEST(CApi, ArgumentsThatAreMissingAreMisuse) {
   EXPECT_EQ(vyre_backends_list(nullptr), VYRE_MISUSE);
   EXPECT_EQ(vyre_backends_get(nullptr, 0, &backend), VYRE_MISUSE);
   EXPECT_EQ(vyre_backends_get(backends, 0, nullptr), VYRE_MISUSE);
-  EXPECT_EQ(vyre_device_open("interp", nullptr, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_device_open("interp", 0, nullptr, &why), VYRE_MISUSE);
   EXPECT_EQ(vyre_device_get_info(nullptr, &info), VYRE_MISUSE);
   EXPECT_EQ(vyre_device_get_info(device, nullptr), VYRE_MISUSE);
 
@@ -590,6 +692,12 @@ TEST(CApi, ArgumentsThatAreMissingAreMisuse) {
   vyre_output output;
   EXPECT_EQ(vyre_outputs_get(nullptr, 0, &output), VYRE_MISUSE);
   EXPECT_EQ(vyre_outputs_get(outputs, 0, nullptr), VYRE_MISUSE);
+  char digest[65];
+  EXPECT_EQ(vyre_outputs_find(nullptr, "data", &output, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_outputs_find(outputs, nullptr, &output, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_outputs_find(outputs, "data", nullptr, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_outputs_digest(nullptr, digest), VYRE_MISUSE);
+  EXPECT_EQ(vyre_outputs_digest(outputs, nullptr), VYRE_MISUSE);
   // Only a read_write buffer has a result.
   const Words eight(8);
   Words result(8);
@@ -610,11 +718,10 @@ TEST(CApi, ArgumentsThatAreMissingAreMisuse) {
   EXPECT_EQ(vyre_buffer_make(nullptr, &word, 4, &no_buffer, &why), VYRE_MISUSE);
   EXPECT_EQ(no_buffer, nullptr);
   EXPECT_EQ(vyre_buffer_make(device, &word, 4, nullptr, &why), VYRE_MISUSE);
-  EXPECT_EQ(vyre_buffer_write(nullptr, &word, 4, &why), VYRE_MISUSE);
-  EXPECT_EQ(vyre_buffer_write(buffer, nullptr, 4, &why), VYRE_MISUSE);
-  EXPECT_EQ(vyre_buffer_read(nullptr, &word, 4, &why), VYRE_MISUSE);
-  EXPECT_EQ(vyre_buffer_read(buffer, nullptr, 4, &why), VYRE_MISUSE);
-  EXPECT_EQ(vyre_buffer_read(buffer, &word, 5, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_buffer_write(nullptr, 0, &word, 4, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_buffer_write(buffer, 0, nullptr, 4, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_buffer_read(nullptr, 0, &word, 4, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_buffer_read(buffer, 0, nullptr, 4, &why), VYRE_MISUSE);
 
   const vyre_binding nameless = {nullptr, buffer}, empty = {"data", nullptr};
   EXPECT_EQ(vyre_run(nullptr, nullptr, 0, nullptr, nullptr, &why), VYRE_MISUSE);
@@ -624,7 +731,20 @@ TEST(CApi, ArgumentsThatAreMissingAreMisuse) {
         vyre_launch{pipeline, {1, 1, 1}, &nameless, 1},
         vyre_launch{pipeline, {1, 1, 1}, &empty, 1}}) {
     EXPECT_EQ(vyre_run(device, &wrong, 1, nullptr, nullptr, &why), VYRE_MISUSE);
+    vyre_sequence* sequence = nullptr;
+    EXPECT_EQ(vyre_sequence_record(device, &wrong, 1, &sequence, &why), VYRE_MISUSE);
   }
+  vyre_sequence* sequence = nullptr;
+  EXPECT_EQ(vyre_sequence_record(nullptr, nullptr, 0, &sequence, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_sequence_record(device, nullptr, 0, nullptr, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_sequence_run(nullptr, nullptr, nullptr, &why), VYRE_MISUSE);
+
+  vyre_diagnostics* races = broken;
+  EXPECT_EQ(vyre_find_races(nullptr, kGrid, &data, 1, nullptr, &races, &why), VYRE_MISUSE);
+  EXPECT_EQ(races, nullptr);
+  EXPECT_EQ(vyre_find_races(step, nullptr, &data, 1, nullptr, &races, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_find_races(step, kGrid, nullptr, 1, nullptr, &races, &why), VYRE_MISUSE);
+  EXPECT_EQ(vyre_find_races(step, kGrid, &data, 1, nullptr, nullptr, &why), VYRE_MISUSE);
   EXPECT_EQ(word, 10u);  // of the one dispatch that was right
   EXPECT_EQ(why, nullptr);
 }
@@ -667,7 +787,7 @@ TEST(Example, CPrintsSquaresAndTheMistakesOfAProgram) {
             "broken.vyre:5:28: error[V024]: `j` is not declared\n"
             "5 |   data[i] = data[i] * data[j]\n"
             "  |                            ^\n"
-            "fix: declare it before, as in `let j = 0`\n");
+            "fix: declare it first, as in `let j = 0`\n");
 }
 
 }  // namespace

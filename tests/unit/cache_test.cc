@@ -318,7 +318,7 @@ TEST_F(CacheTest, ALinkToAFolderIsNotUsed) {
   write_cache("a", "contents");
   fs::rename(folder_, root_ + "/real");
   fs::create_symlink(root_ + "/real", folder_);
-  expect_refused(folder_, "it is a link, or no folder.", 2);
+  expect_refused(folder_, "it is a link, or not a folder.", 2);
   fs::remove(folder_);
   fs::rename(root_ + "/real", folder_);
   EXPECT_EQ(read_cache("a"), "contents");

@@ -4,8 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "tests/support/command.h"
 #include "tools/vyre/command.h"
@@ -95,7 +98,7 @@ TEST(Command, UsageErrorsHaveTheirCodes) {
   EXPECT_EQ(codes_of({"explain", "V999"}), "2 U005");
   EXPECT_EQ(codes_of({"ops", "no.such.op"}), "2 U005");
   EXPECT_EQ(codes_of({"ops", "popcout"}), "2 U005");
-  EXPECT_EQ(codes_of({"completion", "fish"}), "2 U005");
+  EXPECT_EQ(codes_of({"completion", "tcsh"}), "2 U005");
   EXPECT_EQ(codes_of({"check", "-", "-"}), "2 U006");
   EXPECT_EQ(codes_of({"fmt", "-i", "-"}, kGood), "2 U006");
   EXPECT_EQ(codes_of({"encode", "-"}, kGood), "2 U006");
@@ -118,6 +121,7 @@ TEST_F(CommandTest, CheckSaysNothingWhenAllIsWell) {
   EXPECT_EQ(diagnostic["file"], bad);
   EXPECT_EQ(diagnostic["line"], 4);
   EXPECT_EQ(diagnostic["column"], 12);
+  EXPECT_EQ(diagnostic["end_column"], 16);
   EXPECT_EQ(run({"check", "--", good}).status, 0);
 }
 
@@ -126,6 +130,7 @@ TEST_F(CommandTest, MissingAndUnwritableFiles) {
   EXPECT_EQ(codes_of({"check", folder_ + "/none.vyre"}), "1 I001");
   EXPECT_EQ(codes_of({"check", folder_}), "1 I001");
   EXPECT_EQ(codes_of({"encode", good, "-o", folder_ + "/no/such/folder"}), "3 I002");
+  EXPECT_EQ(codes_of({"encode", good, "-o", ""}), "3 I002");
   // All files are looked at, and the worst decides.
   EXPECT_EQ(codes_of({"check", folder_ + "/none.vyre", file("bad.vyre", kBad)}), "1 I001 V028");
 }
@@ -240,8 +245,65 @@ TEST(Command, OpsAndExplain) {
   EXPECT_NE(run({"explain"}).out.find("W004  "), std::string::npos);
 }
 
+TEST(Command, OpsAreFoundBestFirst) {
+  EXPECT_EQ(run({"ops", "clamp"}).out.find("primitive.math.clamp(x: u32"), 0u);
+  const std::string words = run({"ops", "set", "bits"}).out;
+  EXPECT_EQ(words, run({"ops", "set bits"}).out);
+  EXPECT_NE(words.find("primitive.bitwise.popcount("), std::string::npos) << words;
+  EXPECT_EQ(run({"ops", "mulhi"}).out.find("mul_high(a, b)\n"), 0u);
+}
+
+TEST(Command, JsonHasFieldsNotText) {
+  const auto json_of = [](std::initializer_list<std::string_view> words) {
+    return nlohmann::json::parse(run(words).out);
+  };
+  const nlohmann::json gcd = json_of({"ops", "primitive.math.gcd", "--json"});
+  ASSERT_EQ(gcd["ops"].size(), 1u);
+  EXPECT_EQ(gcd["ops"][0]["id"], "primitive.math.gcd");
+  EXPECT_EQ(gcd["ops"][0]["signature"], "(a: u32, b: u32) -> u32");
+  EXPECT_FALSE(gcd["ops"][0]["examples"].empty());
+  EXPECT_GT(json_of({"ops", "--json"})["ops"].size(), 800u);
+  EXPECT_EQ(json_of({"ops", "rotl", "--json"})["operations"][0]["text"], "rotl(a, b)");
+  EXPECT_EQ(json_of({"explain", "V010", "--json"})["code"], "V010");
+  EXPECT_EQ(json_of({"explain", "--json"})["codes"][0]["code"], "V001");
+  const nlohmann::json bounds =
+      json_of({"opt", source_root() + "/examples/popcount_xor.vyre", "--explain-bounds", "--json"});
+  const nlohmann::json& store = bounds["programs"][0]["accesses"][2];
+  EXPECT_EQ(store["kind"], "store");
+  EXPECT_EQ(store["buffer"], "out");
+  EXPECT_EQ(store["verdict"], "proved");
+  EXPECT_GT(store["line"], 1);
+}
+
+// What the specification words reaches tools as it is; people read the fix.
+TEST(Command, SpecifiedMessagesStay) {
+  const auto message = [](std::string_view statement) {
+    const std::string text =
+        "program p workgroup(1) {\n  read_write b: u32[]\n  b[0] = " + std::string(statement) +
+        "\n}\nop my.f(x: u32) -> u32 { return b[x] }\n";
+    const nlohmann::json found = nlohmann::json::parse(run({"check", "--json", "-"}, text).out);
+    return found["diagnostics"][0]["message"].get<std::string>();
+  };
+  const auto ends = [](const std::string& text, std::string_view end) {
+    return text.ends_with(end);
+  };
+  EXPECT_PRED2(ends, message("primitive.bitwise.xro(1, 2)"),
+               "register an Op with id primitive.bitwise.xro before lowering.");
+  EXPECT_PRED2(ends, message("mulhi(1, 2)"), "register an Op with id mulhi before lowering.");
+  EXPECT_PRED2(ends, message("primitive.bitwise.xor(1)"),
+               ". Fix: pass 2 arguments to primitive.bitwise.xor.");
+  EXPECT_PRED2(ends, message("primitive.bitwise.xor(1, true)"),
+               ". Fix: insert Cast { target: U32, value } or call an op with a Bool input.");
+  EXPECT_PRED2(
+      ends, message("bytes(1)"),
+      ": cast to Bytes is unsupported in WGSL lowering. Fix: use buffer load/store directly "
+      "for byte data.");
+  EXPECT_PRED2(ends, message("1"),
+               ". Fix: expose the required value as an argument or compose at Program level.");
+}
+
 TEST(Command, CompletionsKnowEveryVerbAndOption) {
-  for (std::string_view shell : {"bash", "zsh"}) {
+  for (std::string_view shell : {"bash", "zsh", "fish"}) {
     const CommandResult script = run({"completion", shell});
     EXPECT_EQ(script.status, 0);
     for (const Verb& verb : all_verbs()) {
@@ -250,6 +312,32 @@ TEST(Command, CompletionsKnowEveryVerbAndOption) {
         EXPECT_NE(script.out.find(option.name), std::string::npos);
       }
     }
+  }
+}
+
+// In roff a `-` is written `\-`, and only a line of its own commands begins with a dot.
+TEST(Command, TheManualPageHasEveryVerbAndOption) {
+  const CommandResult page = run({"completion", "man"});
+  EXPECT_EQ(page.status, 0);
+  const auto escaped = [](std::string_view text) {
+    std::string out;
+    for (const char c : text) out += c == '-' ? "\\-" : std::string(1, c);
+    return out;
+  };
+  for (const Verb& verb : all_verbs()) {
+    EXPECT_NE(page.out.find("\n.SS vyre " + std::string(verb.name) + "\n"), std::string::npos);
+    for (const Option& option : verb.options) {
+      EXPECT_NE(page.out.find("\n.B " + escaped(option.name)), std::string::npos) << option.name;
+    }
+  }
+  EXPECT_TRUE(std::ranges::all_of(page.out, [](char c) { return c > 0; })) << "ASCII";
+  std::istringstream lines(page.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('.')) continue;
+    const std::string command = line.substr(0, line.find(' '));
+    EXPECT_TRUE(
+        (std::set<std::string>{".TH", ".SH", ".SS", ".TP", ".B", ".nf", ".fi"}).contains(command))
+        << line;
   }
 }
 
@@ -266,6 +354,16 @@ TEST_F(CommandTest, BashCompletes) {
   EXPECT_EQ(complete("vyre ch", 1), "check\n");
   EXPECT_EQ(complete("vyre fmt --in", 2), "--in-place\n");
   EXPECT_EQ(complete("vyre explain V01", 2), "V010 V011 V012 V013 V014 V015 V016 V017 V018 V019\n");
+  EXPECT_EQ(complete("vyre ops primitive.math.gc", 2),
+            complete("vyre elementwise primitive.math.gc", 2));
+  EXPECT_EQ(complete("vyre ops primitive.math.cla", 2).find("primitive.math.clamp"), 0u);
+  EXPECT_EQ(complete("vyre ops atomic_ad", 2), "atomic_add\n");
+  EXPECT_EQ(complete("vyre elementwise atomic_ad", 2), "\n");
+  EXPECT_EQ(complete("vyre lower k.vyre --to p", 4), "ptx\n");
+  EXPECT_EQ(complete("vyre run k.vyre --backend in", 4), "interp\n");
+  const std::string two =
+      file("two.vyre", "program first workgroup(1) {\n}\nprogram second workgroup(1) {\n}\n");
+  EXPECT_EQ(complete("vyre run " + two + " --program s", 4), "second\n");
 }
 
 TEST(Command, ColourIsForTerminals) {

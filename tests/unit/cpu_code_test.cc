@@ -24,7 +24,7 @@ class CpuCode : public ::testing::Test {
 
   // What LLVM compiles, after its passes.
   static std::string code_of(const std::string& text, const char* target = "avx512") {
-    const Result<Loaded> loaded = load({"shape.vyre", text});
+    const Result<Loaded> loaded = load_module({"shape.vyre", text});
     if (!loaded.ok()) return render(loaded.diagnostics()[0]);
     Registry registry;
     EXPECT_TRUE(registry.add(loaded->module).ok());

@@ -10,8 +10,10 @@
 #include <numeric>
 #include <thread>
 
+#include "vyre/backends/interp/device.h"
 #include "vyre/base/text.h"
 #include "vyre/interp/machine.h"
+#include "vyre/interp/script.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -25,10 +27,10 @@ Words iota(std::size_t count) {
   return words;
 }
 
-Program program_of(const std::string& text) {
-  const Result<Loaded> loaded = load({"test.vyre", text});
+Linked program_of(const std::string& text) {
+  const Result<Loaded> loaded = load_module({"test.vyre", text});
   if (!loaded.ok()) ADD_FAILURE() << render(loaded.diagnostics()[0]) << "\n" << text;
-  return loaded.ok() ? std::get<Program>(loaded->module.items.back()) : Program{};
+  return loaded.ok() ? program_at(*loaded, loaded->module.items.size() - 1) : Linked();
 }
 
 std::unique_ptr<Device> interpreter() {
@@ -83,11 +85,14 @@ class SpyDevice : public Device {
     allocated = bytes;
     return inner_->allocate(bytes);
   }
-  Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
-    return inner_->write(memory, bytes);
+  Result<void> write(DeviceMemory& memory, std::uint64_t offset,
+                     std::span<const std::byte> bytes) override {
+    return inner_->write(memory, offset, bytes);
   }
-  Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
-    return inner_->read(memory, bytes);
+  Result<void> read(const DeviceMemory& memory, std::uint64_t offset,
+                    std::span<std::byte> bytes) override {
+    read_bytes += bytes.size();
+    return inner_->read(memory, offset, bytes);
   }
   Result<std::vector<double>> run(std::span<const Launch> launches,
                                   const RunOptions& options) override {
@@ -104,6 +109,7 @@ class SpyDevice : public Device {
   int allocations = 0;
   std::uint64_t allocated = 0;  // bytes, the last time
   int runs = 0;
+  std::size_t read_bytes = 0;
 };
 
 constexpr const char* kCopy = R"(program copy workgroup(4) {
@@ -133,16 +139,102 @@ TEST(Dispatch, ReadWriteBuffersComeBackInTheOrderOfBindings) {
   EXPECT_EQ(outputs->buffers[1].name, "middle");
   EXPECT_EQ(outputs->buffers[1].element, DataType::I32);
   EXPECT_EQ(outputs->buffers[2].name, "late");
-  EXPECT_EQ(outputs->get<std::uint32_t>("early"), (Words{2, 3}));
-  EXPECT_EQ(outputs->get<std::uint32_t>("late"), Words{7});
-  EXPECT_EQ(outputs->get<std::uint32_t>("given"), Words{});
+  EXPECT_EQ(*outputs->get<std::uint32_t>("early"), (Words{2, 3}));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("late"), Words{7});
+  EXPECT_EQ(reports(outputs->get<std::uint32_t>("given")),
+            (Reports{{"D001", "there is no read_write buffer `given` among the outputs",
+                      "name one that there is: `early`, `middle`, `late`"}}));
   EXPECT_EQ(a, Words{1});
   EXPECT_GE(outputs->seconds, 0);
 }
 
+TEST(Dispatch, OutputsAreReadIntoMemoryOfTheHost) {
+  const Words data = {1, 2, 3, 4, 5, 6};
+  const Result<Outputs> outputs = dispatch(
+      program_of("program p workgroup(1) { read_write data: u32[] }"), 1, {{"data", data}});
+  ASSERT_TRUE(outputs.ok());
+  std::array<std::uint64_t, 2> pairs{};
+  ASSERT_TRUE(outputs->read("data", pairs, 1).ok());
+  EXPECT_EQ(pairs[0], 3 + (std::uint64_t{4} << 32));
+  EXPECT_EQ(pairs[1], 5 + (std::uint64_t{6} << 32));
+  Words middle(4);
+  ASSERT_TRUE(outputs->read("data", std::span(middle).subspan(1, 2), 2).ok());
+  EXPECT_EQ(middle, (Words{0, 3, 4, 0}));
+  const Reports beyond = {{"D002", "16 bytes at 16 are more than a buffer of 24 bytes has",
+                           "read less, or from an earlier element"}};
+  EXPECT_EQ(reports(outputs->read("data", pairs, 2)), beyond);
+  EXPECT_EQ(reports(outputs->read("dat", pairs)).at(0)[0], "D001");
+  EXPECT_EQ(reports(outputs->get<std::array<char, 5>>("data")),
+            (Reports{{"D003", "a buffer of 24 bytes is not a whole number of elements of 5 bytes",
+                      "read it as elements of another size"}}));
+}
+
+// The digest is what `vyre run` prints; run_test.cc has answers from elsewhere.
+TEST(Dispatch, TheDigestCoversAllOutputs) {
+  const std::string a = "abcd", b = "efgh";
+  const Result<Outputs> outputs = dispatch(
+      program_of("program p workgroup(1) { read_write b: u32[] @2 read_write a: bytes @0 }"), 1,
+      {{"b", b}, {"a", a}});
+  ASSERT_TRUE(outputs.ok());
+  EXPECT_EQ(digest(*outputs), "f3c718f594ba6fa0035f258225387f324feaef7768ece6dac1ccaa7d46d1e2aa");
+}
+
+TEST(Dispatch, OutputsSayWhatRanAndWhy) {
+  const Linked program = program_of("program p workgroup(1) { read_write out: u32[] }");
+  const Words out(1);
+  const Result<Outputs> by_default = dispatch(program, 1, {{"out", out}});
+  ASSERT_TRUE(by_default.ok());
+  EXPECT_EQ(by_default->backend, default_backend().name);
+  EXPECT_EQ(by_default->note.empty(), by_default->backend == "cpu");
+  // An order is something to ask the interpreter for.
+  DispatchOptions ordered;
+  ordered.run.max_steps = 1000;
+  const Result<Outputs> in_order = dispatch(program, 1, {{"out", out}}, ordered);
+  ASSERT_TRUE(in_order.ok());
+  EXPECT_EQ(in_order->backend, "interp");
+  EXPECT_EQ(in_order->note, "");
+  EXPECT_EQ(open_interp("why not")->info().note, "why not");
+}
+
+TEST(Dispatch, DevicesAreOpenedByName) {
+  EXPECT_EQ((*open_device("interp"))->info().backend, "interp");
+  EXPECT_EQ(reports(open_device("gpu")).at(0)[1],
+            "backend `gpu` cannot run here: vyre knows none of this name");
+  EXPECT_EQ(reports(open_device("interp", 1)).at(0)[0], reports(open_device("cpu", 7)).at(0)[0]);
+  EXPECT_EQ((*open_device())->info().backend, default_backend().name);
+}
+
+TEST(Dispatch, RacesAreFoundFromHostBytes) {
+  const std::string text = R"(program p workgroup(4) {
+  read_write out: u32[]
+  read       data: bytes
+  out[0] = data[0] + local_id.x
+}
+op my.unused(x: u32) -> u32 { return x }
+)";
+  const Result<Loaded> loaded = load_module({"test.vyre", text});
+  ASSERT_TRUE(loaded.ok());
+  const Linked program = *link(*loaded, "p");
+  const Words out(1);
+  const std::string data = "abc";
+  const Result<RaceReport> found = find_races(program, 1, {{"out", out}, {"data", data}});
+  ASSERT_TRUE(found.ok());
+  EXPECT_FALSE(found->clean());
+  const std::vector<Diagnostic> races = describe_races(*found, *loaded, "p");
+  ASSERT_EQ(races.size(), 1u);
+  EXPECT_EQ(name(races[0].code), "R001");
+  EXPECT_EQ(races[0].line, 4u);
+  EXPECT_EQ(out, Words(1));
+  EXPECT_EQ(describe_races(*found, *loaded, "q").at(0).code, Code::U005);
+  EXPECT_EQ(reports(find_races(program, 1, {{"out", out}})).at(0)[0], "D001");
+  const Linked fine =
+      program_of("program p workgroup(4) { read_write o: u32[] o[local_id.x] = 1 }");
+  EXPECT_TRUE(find_races(fine, 1, {{"o", out}})->clean());
+}
+
 // A `bytes` buffer is its words: the last one is filled up with zeros, and is read back whole.
 TEST(Dispatch, BytesArePaddedToWholeWords) {
-  const Program program = program_of(R"(program p workgroup(1) {
+  const Linked program = program_of(R"(program p workgroup(1) {
     read       text: bytes
     read_write data: bytes
     read_write out: u32[]
@@ -163,9 +255,9 @@ TEST(Dispatch, BytesArePaddedToWholeWords) {
       const std::uint32_t word =
           static_cast<std::uint32_t>(std::uint64_t{0xeeeeeeee} & ((1ull << (8 * size)) - 1));
       const std::uint32_t words = size > 0 ? 1 : 0;
-      EXPECT_EQ(outputs->get<std::uint32_t>("out"), (Words{2, 'o', words, word, stores}));
+      EXPECT_EQ(*outputs->get<std::uint32_t>("out"), (Words{2, 'o', words, word, stores}));
       const Words after(words, stores != 0 ? 0xaabbccdd : word);
-      EXPECT_EQ(outputs->get<std::uint32_t>("data"), after) << size;
+      EXPECT_EQ(*outputs->get<std::uint32_t>("data"), after) << size;
     }
   }
 }
@@ -184,8 +276,8 @@ TEST(Dispatch, BoolWordsThatNobodyStoresToComeBackAsTheyWere) {
       })"),
                                            1, {{"flags", flags}, {"out", out}});
   ASSERT_TRUE(outputs.ok());
-  EXPECT_EQ(outputs->get<std::uint32_t>("flags"), (Words{0, 1, 2, 0xffffffff, 1, 0}));
-  EXPECT_EQ(outputs->get<std::uint32_t>("out"), (Words{0, 1, 1, 1, 0}));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("flags"), (Words{0, 1, 2, 0xffffffff, 1, 0}));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("out"), (Words{0, 1, 1, 1, 0}));
 }
 
 TEST(Dispatch, EmptyBuffersOfEveryKind) {
@@ -206,8 +298,8 @@ TEST(Dispatch, EmptyBuffersOfEveryKind) {
       })"),
                1, {{"a", none}, {"b", none}, {"c", none}, {"d", none}, {"out", out}});
   ASSERT_TRUE(outputs.ok());
-  EXPECT_EQ(outputs->get<std::uint32_t>("out"), Words(5));
-  EXPECT_EQ(outputs->get<std::uint32_t>("c"), Words{});
+  EXPECT_EQ(*outputs->get<std::uint32_t>("out"), Words(5));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("c"), Words{});
 }
 
 TEST(Dispatch, NothingRunsOnAnEmptyGrid) {
@@ -216,13 +308,13 @@ TEST(Dispatch, NothingRunsOnAnEmptyGrid) {
                            Grid{0xffffffff / 4, 0, 0xffffffff}}) {
     const Result<Outputs> outputs = dispatch(program_of(kCopy), grid, {{"from", from}, {"to", to}});
     ASSERT_TRUE(outputs.ok());
-    EXPECT_EQ(outputs->get<std::uint32_t>("to"), to);
+    EXPECT_EQ(*outputs->get<std::uint32_t>("to"), to);
   }
 }
 
 // A declared count is a minimum; `len` and the bounds are those of what is bound.
 TEST(Dispatch, LengthFollowsTheBoundBuffer) {
-  const Program program = program_of(R"(program p workgroup(1) {
+  const Linked program = program_of(R"(program p workgroup(1) {
     read       a: u64[2]
     uniform    b: u32[2]
     read       c: bytes[2]
@@ -238,32 +330,28 @@ TEST(Dispatch, LengthFollowsTheBoundBuffer) {
   const Result<Outputs> outputs =
       dispatch(program, 1, {{"a", a}, {"b", b}, {"c", c}, {"out", out}});
   ASSERT_TRUE(outputs.ok());
-  EXPECT_EQ(outputs->get<std::uint32_t>("out"), (Words{3, 5, 3, 7, 0, 123, 0}));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("out"), (Words{3, 5, 3, 7, 0, 123, 0}));
 }
 
-// The ops of a file are found in the registry that the host passes.
-TEST(Dispatch, OpsComeFromTheRegistry) {
-  const Result<Loaded> loaded = load({"test.vyre", R"(
+// The ops of a file come along with its programs.
+TEST(Dispatch, OpsComeWithTheProgram) {
+  const Result<Loaded> loaded = load_module({"test.vyre", R"(
     op my.twice(a: u32) -> u32 { return a + a }
     program p workgroup(1) { read_write out: u32[] out[0] = my.twice(out[0]) })"});
   ASSERT_TRUE(loaded.ok());
-  const Program& program = std::get<Program>(loaded->module.items[1]);
   const Words out = {21};
-  EXPECT_EQ(reports(dispatch(program, 1, {{"out", out}})).at(0)[0], "V016");
-
-  Registry registry;
-  ASSERT_TRUE(registry.add(loaded->module).ok());
-  DispatchOptions options;
-  options.registry = &registry;
-  const Result<Outputs> outputs = dispatch(program, 1, {{"out", out}}, options);
+  EXPECT_EQ(reports(link(std::get<Program>(loaded->module.items[1]))).at(0)[0], "V016");
+  const Result<Linked> program = link(*loaded, "p");
+  ASSERT_TRUE(program.ok());
+  const Result<Outputs> outputs = dispatch(*program, 1, {{"out", out}});
   ASSERT_TRUE(outputs.ok());
-  EXPECT_EQ(outputs->get<std::uint32_t>("out"), Words{42});
+  EXPECT_EQ(*outputs->get<std::uint32_t>("out"), Words{42});
 }
 
 // --- What is wrong with a dispatch --------------------------------------------------------------
 
 TEST(Dispatch, EveryBufferIsBoundOnceAndNothingElse) {
-  const Program program = program_of(kCopy);
+  const Linked program = program_of(kCopy);
   const Words a = {1, 2}, b = {3, 4}, c = {5, 6};
   EXPECT_EQ(reports(dispatch(program, 1, {{"from", a}})),
             (Reports{{"D001", "buffer `to` of program `copy` is not bound",
@@ -299,27 +387,27 @@ TEST(Dispatch, EveryBufferIsBoundOnceAndNothingElse) {
 
 TEST(Dispatch, ABufferHasAtLeastTheDeclaredElements) {
   const Words none, one = {1}, two = {1, 2};
-  const Program program = program_of(kCopy);
+  const Linked program = program_of(kCopy);
   EXPECT_EQ(reports(dispatch(program, 1, {{"from", one}, {"to", two}})),
             (Reports{{"D002", "buffer `from` has 1 element; it is declared with 2 elements",
-                      "pass at least 2 elements, which are 8 bytes"}}));
+                      "pass at least 2 elements (8 bytes)"}}));
   EXPECT_EQ(reports(dispatch(program, 1, {{"from", two}, {"to", none}})),
             (Reports{{"D002", "buffer `to` has 0 elements; it is declared with 2 elements",
-                      "pass at least 2 elements, which are 8 bytes"}}));
+                      "pass at least 2 elements (8 bytes)"}}));
   // Bytes count in words, padding included.
-  const Program bytes = program_of("program p workgroup(1) {\nread a: bytes[2]\n}\n");
+  const Linked bytes = program_of("program p workgroup(1) {\nread a: bytes[2]\n}\n");
   EXPECT_EQ(reports(dispatch(bytes, 1, {{"a", std::string("1234")}})),
             (Reports{{"D002", "buffer `a` has 1 word; it is declared with 2 words",
-                      "pass at least 2 words, which are 8 bytes"}}));
+                      "pass at least 2 words (8 bytes)"}}));
   EXPECT_TRUE(dispatch(bytes, 1, {{"a", std::string("12345")}}).ok());
   // The largest count there is.
-  const Program huge = program_of("program p workgroup(1) {\nread a: vec4u32[0xffffffff]\n}\n");
+  const Linked huge = program_of("program p workgroup(1) {\nread a: vec4u32[0xffffffff]\n}\n");
   const BufferSize sizes[] = {{"a", std::uint64_t{0xffffffff} * 16 - 16}};
   EXPECT_EQ(reports(check_launch(huge, 1, sizes)),
             (Reports{{"D002",
                       "buffer `a` has 4294967294 elements; it is declared with 4294967295 "
                       "elements",
-                      "pass at least 4294967295 elements, which are 68719476720 bytes"}}));
+                      "pass at least 4294967295 elements (68719476720 bytes)"}}));
 }
 
 TEST(Dispatch, ABufferIsAWholeNumberOfElements) {
@@ -329,13 +417,14 @@ TEST(Dispatch, ABufferIsAWholeNumberOfElements) {
   };
   for (const auto& [type, size] : {Case{"u32", 4}, Case{"i32", 4}, Case{"bool", 4}, Case{"u64", 8},
                                    Case{"vec2u32", 8}, Case{"u128", 16}, Case{"vec4u32", 16}}) {
-    const Program program = program_of("program p workgroup(1) {\nread a: " + type + "[]\n}\n");
+    const Linked program = program_of("program p workgroup(1) {\nread a: " + type + "[]\n}\n");
     for (std::uint64_t bytes = 0; bytes <= 3 * size; ++bytes) {
       Reports expected;
       if (bytes % size != 0) {
         expected = {{"D003",
-                     "buffer `a` has " + plural(bytes, "byte") + ", no multiple of the " +
-                         std::to_string(size) + " that one element of type " + type + " takes",
+                     "buffer `a` has " + plural(bytes, "byte") +
+                         ", which is not a multiple of the " + std::to_string(size) + " of one " +
+                         type + " element",
                      "pass whole elements, all lanes of a vector"}};
       }
       const std::string data(bytes, 'x');
@@ -344,8 +433,8 @@ TEST(Dispatch, ABufferIsAWholeNumberOfElements) {
   }
 }
 
-TEST(Dispatch, HostBuffersDoNotOverlap) {
-  const Program program = program_of(R"(program p workgroup(1) {
+TEST(Dispatch, AWrittenBufferDoesNotOverlapWithAnother) {
+  const Linked program = program_of(R"(program p workgroup(1) {
     read       a: u32[]
     read       b: u32[]
     read_write c: u32[]
@@ -362,22 +451,23 @@ TEST(Dispatch, HostBuffersDoNotOverlap) {
   const auto overlap = [](const std::string& first, const std::string& second) {
     return std::array<std::string, 3>{
         "D004", "buffers `" + first + "` and `" + second + "` overlap in memory",
-        "bind memory of its own to each"};
+        "bind separate memory to each"};
   };
-  EXPECT_EQ(run(0, 4, 4, 4, 8, 4), Reports{});                     // adjacent
-  EXPECT_EQ(run(8, 4, 4, 4, 0, 4), Reports{});                     // in another order
-  EXPECT_EQ(run(0, 4, 2, 0, 4, 4), Reports{});                     // an empty one inside
-  EXPECT_EQ(run(0, 0, 0, 0, 0, 0), Reports{});                     // empty ones at one place
-  EXPECT_EQ(run(0, 0, 0, 4, 4, 0), Reports{});                     // empty ones at the ends
-  EXPECT_EQ(run(0, 4, 0, 4, 8, 4), (Reports{overlap("a", "b")}));  // also of read buffers
+  EXPECT_EQ(run(0, 4, 4, 4, 8, 4), Reports{});  // adjacent
+  EXPECT_EQ(run(8, 4, 4, 4, 0, 4), Reports{});  // in another order
+  EXPECT_EQ(run(0, 4, 2, 0, 4, 4), Reports{});  // an empty one inside
+  EXPECT_EQ(run(0, 0, 0, 0, 0, 0), Reports{});  // empty ones at one place
+  EXPECT_EQ(run(0, 0, 0, 4, 4, 0), Reports{});  // empty ones at the ends
+  EXPECT_EQ(run(0, 4, 0, 4, 8, 4), Reports{});  // two that are only read
   EXPECT_EQ(run(0, 4, 8, 4, 0, 4), (Reports{overlap("a", "c")}));
-  EXPECT_EQ(run(3, 4, 0, 4, 8, 4), (Reports{overlap("b", "a")}));  // by one element
-  EXPECT_EQ(run(0, 4, 8, 4, 3, 4), (Reports{overlap("a", "c")}));
-  EXPECT_EQ(run(0, 12, 4, 4, 16, 4), (Reports{overlap("a", "b")}));  // contained
-  EXPECT_EQ(run(4, 4, 0, 12, 16, 4), (Reports{overlap("b", "a")}));
+  EXPECT_EQ(run(0, 4, 8, 4, 3, 4), (Reports{overlap("a", "c")}));  // by one element
+  EXPECT_EQ(run(8, 4, 16, 4, 4, 5), (Reports{overlap("c", "a")}));
+  EXPECT_EQ(run(0, 12, 16, 4, 4, 4), (Reports{overlap("a", "c")}));  // contained
+  EXPECT_EQ(run(4, 4, 16, 4, 0, 12), (Reports{overlap("c", "a")}));
   // The large one meets both that it contains.
-  EXPECT_EQ(run(0, 16, 2, 2, 8, 2), (Reports{overlap("a", "b"), overlap("a", "c")}));
-  EXPECT_EQ(run(0, 4, 2, 8, 6, 2), (Reports{overlap("a", "b"), overlap("b", "c")}));
+  EXPECT_EQ(run(2, 2, 8, 2, 0, 16), (Reports{overlap("c", "a"), overlap("c", "b")}));
+  // The one that reaches farthest meets it, not the one before it.
+  EXPECT_EQ(run(0, 16, 2, 2, 8, 2), (Reports{overlap("a", "c")}));
 }
 
 TEST(Dispatch, InvocationIdsFitIn32Bits) {
@@ -409,7 +499,7 @@ TEST(Dispatch, InvocationIdsFitIn32Bits) {
 }
 
 TEST(Dispatch, AUniformBufferIsAtMost64KiB) {
-  const Program program = program_of(R"(program p workgroup(1) {
+  const Linked program = program_of(R"(program p workgroup(1) {
     uniform    table: vec4u32[]
     read_write out: u32[]
     out[0] = table[4095].w
@@ -419,14 +509,14 @@ TEST(Dispatch, AUniformBufferIsAtMost64KiB) {
   const Words most(65536 / 4, 7);
   const Result<Outputs> outputs = dispatch(program, 1, {{"table", most}, {"out", out}});
   ASSERT_TRUE(outputs.ok());
-  EXPECT_EQ(outputs->get<std::uint32_t>("out"), (Words{7, 0}));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("out"), (Words{7, 0}));
 
   const Words more(65536 / 4 + 4, 7);
   EXPECT_EQ(reports(dispatch(program, 1, {{"table", more}, {"out", out}})),
             (Reports{{"D006", "uniform buffer `table` has 65552 bytes; 65536 is the limit",
                       "declare it `read`, or pass less"}}));
   // Padding counts.
-  const Program bytes = program_of("program p workgroup(1) {\nuniform a: bytes\n}\n");
+  const Linked bytes = program_of("program p workgroup(1) {\nuniform a: bytes\n}\n");
   EXPECT_TRUE(dispatch(bytes, 1, {{"a", std::string(65533, 'x')}}).ok());
   EXPECT_EQ(reports(dispatch(bytes, 1, {{"a", std::string(65537, 'x')}})),
             (Reports{{"D006", "uniform buffer `a` has 65540 bytes; 65536 is the limit",
@@ -467,13 +557,11 @@ TEST(Dispatch, WhatIsWrongNeverReachesTheDevice) {
 
   Program invalid = program_of(kCopy);
   invalid.workgroup_size[1] = 0;
-  const Result<Outputs> rejected = dispatch(invalid, 1, {{"from", from}, {"to", to}}, options);
+  const Result<Linked> rejected = link(invalid);
   ASSERT_FALSE(rejected.ok());
   EXPECT_EQ(name(rejected.diagnostics()[0].code), "V003");
-  EXPECT_FALSE(make_pipeline(device, invalid).ok());
-  EXPECT_EQ(device.loads + device.allocations + device.runs, 0);
 
-  const Program program = program_of(kCopy);
+  const Linked program = program_of(kCopy);
   EXPECT_FALSE(dispatch(program, 1, {{"from", from}}, options).ok());
   EXPECT_FALSE(dispatch(program, 0xffffffff, {{"from", from}, {"to", to}}, options).ok());
   EXPECT_FALSE(dispatch(program, 1, {{"from", from}, {"to", from}}, options).ok());
@@ -485,7 +573,7 @@ TEST(Dispatch, WhatIsWrongNeverReachesTheDevice) {
 }
 
 TEST(Dispatch, ASequenceRunsAgainAndAgain) {
-  const Program program = program_of(R"(program add workgroup(4) {
+  const Linked program = program_of(R"(program add workgroup(4) {
   read       from: u32[] @0
   read_write to: u32[] @1
   to[invocation_id.x] = to[invocation_id.x] + from[invocation_id.x]
@@ -500,7 +588,7 @@ TEST(Dispatch, ASequenceRunsAgainAndAgain) {
     DeviceBuffer b = upload(device, Words{0, 0, 0, 1});
     const PipelineLaunch launches[] = {{&*add, 1, {{"from", &a}, {"to", &b}}},
                                        {&*add, 1, {{"from", &b}, {"to", &a}}}};
-    Result<Sequence> sequence = record(device, launches);
+    Result<Sequence> sequence = record_launches(device, launches);
     ASSERT_TRUE(sequence.ok());
     EXPECT_EQ(&sequence->device(), &device);
     EXPECT_EQ(download(b), (Words{0, 0, 0, 1}));  // nothing has run
@@ -515,7 +603,7 @@ TEST(Dispatch, ASequenceRunsAgainAndAgain) {
 
     // All of it is checked when it is recorded; how it runs, when it does.
     const PipelineLaunch wrong[] = {launches[0], {&*add, 1, {{"from", &b}}}, {nullptr, 1, {}}};
-    EXPECT_EQ(reports(record(device, wrong)).size(), 2u);
+    EXPECT_EQ(reports(record_launches(device, wrong)).size(), 2u);
     RunOptions options;
     options.max_steps = 1;
     const Result<RunTimes> bounded = sequence->run(options);
@@ -647,11 +735,11 @@ TEST(Dispatch, BuffersThatAreTooLargeAreRejectedWithoutAllocating) {
   EXPECT_EQ(device.allocations, 2);
   for (const std::uint64_t bytes :
        {std::uint64_t{1001}, std::uint64_t{1} << 60, ~std::uint64_t{0} - 2, ~std::uint64_t{0}}) {
-    EXPECT_EQ(
-        reports(make_buffer(device, bytes)),
-        (Reports{{"B004",
-                  "there is no memory for a buffer of " + std::to_string(bytes) + " bytes on a spy",
-                  "use smaller buffers, or another device"}}));
+    EXPECT_EQ(reports(make_buffer(device, bytes)),
+              (Reports{{"B004",
+                        "there is not enough memory for a buffer of " + std::to_string(bytes) +
+                            " bytes on a spy",
+                        "use smaller buffers, or another device"}}));
   }
   EXPECT_EQ(device.allocations, 2);
 
@@ -663,7 +751,7 @@ TEST(Dispatch, BuffersThatAreTooLargeAreRejectedWithoutAllocating) {
       "D004");
   const Words from(251), to(2);
   EXPECT_EQ(reports(dispatch(program_of(kCopy), 1, {{"from", from}, {"to", to}}, options)),
-            (Reports{{"B004", "there is no memory for a buffer of 1004 bytes on a spy",
+            (Reports{{"B004", "there is not enough memory for a buffer of 1004 bytes on a spy",
                       "use smaller buffers, or another device"}}));
   EXPECT_EQ(device.runs, 0);
 
@@ -672,7 +760,7 @@ TEST(Dispatch, BuffersThatAreTooLargeAreRejectedWithoutAllocating) {
   const std::uint64_t most = interp->info().max_buffer_bytes;
   EXPECT_EQ(reports(make_buffer(*interp, most + 1)),
             (Reports{{"B004",
-                      "there is no memory for a buffer of " + std::to_string(most + 1) +
+                      "there is not enough memory for a buffer of " + std::to_string(most + 1) +
                           " bytes on " + interp->info().name,
                       "use smaller buffers, or another device"}}));
 }
@@ -686,10 +774,10 @@ TEST(Dispatch, OptionsThatABackendCannotFollow) {
   const std::string backend(other->name);
   RunOptions options;
   options.threads = 3;
-  EXPECT_TRUE(run(device, {}, options).ok());
+  EXPECT_TRUE(run_launches(device, {}, options).ok());
   options.schedule.kind = Schedule::Kind::Reverse;
   options.max_steps = 5;
-  EXPECT_EQ(reports(run(device, {}, options)),
+  EXPECT_EQ(reports(run_launches(device, {}, options)),
             (Reports{{"B005", "backend `" + backend + "` cannot run in a chosen order",
                       "use `interp`, which can"},
                      {"B005", "backend `" + backend + "` cannot count steps",
@@ -722,12 +810,12 @@ TEST(Dispatch, BuffersTakeTurnsAsInputAndOutput) {
     for (std::size_t i = 0; i < 10; ++i) next[i] = expected[i] * 3 + expected[(i + 1) % 10];
     expected = next;
   }
-  const Result<std::vector<double>> seconds = run(*device, launches);
+  const Result<std::vector<double>> seconds = run_launches(*device, launches);
   ASSERT_TRUE(seconds.ok());
   EXPECT_EQ(seconds->size(), 5u);
   EXPECT_EQ(download(b), expected);
   // No launches are fine too.
-  EXPECT_EQ(run(*device, {})->size(), 0u);
+  EXPECT_EQ(run_launches(*device, {})->size(), 0u);
 }
 
 TEST(Dispatch, BuffersAreWrittenAndRead) {
@@ -743,13 +831,66 @@ TEST(Dispatch, BuffersAreWrittenAndRead) {
             (Reports{{"D002", "16 bytes do not fit a device buffer of 12",
                       "make a larger buffer, or write less"}}));
   EXPECT_EQ(download(*buffer), (Words{5, 6, 0}));
-  EXPECT_TRUE(write_buffer(*buffer, {}).ok());
+  EXPECT_TRUE(write_buffer(*buffer, Words()).ok());
 
   Result<DeviceBuffer> empty = make_buffer(*device, std::uint64_t{0});
   ASSERT_TRUE(empty.ok());
   EXPECT_EQ(read_buffer(*empty)->size(), 0u);
   EXPECT_EQ(name(write_buffer(*empty, std::as_bytes(std::span(two))).diagnostics()[0].code),
             "D002");
+}
+
+TEST(Dispatch, PartsOfBuffersAreWrittenAndRead) {
+  SpyDevice device;
+  Result<DeviceBuffer> buffer = make_buffer(device, Words{1, 2, 3, 4, 5});
+  ASSERT_TRUE(buffer.ok());
+  Words two(2);
+  ASSERT_TRUE(read_buffer(*buffer, two, 3).ok());
+  EXPECT_EQ(two, (Words{4, 5}));
+  EXPECT_EQ(device.read_bytes, 8u);  // and not all of it
+  ASSERT_TRUE(write_buffer(*buffer, two, 1).ok());
+  EXPECT_EQ(*read_buffer<std::uint32_t>(*buffer), (Words{1, 4, 5, 4, 5}));
+  EXPECT_EQ(reports(read_buffer(*buffer, two, 4)),
+            (Reports{{"D002", "8 bytes at 16 are more than a buffer of 20 bytes has",
+                      "read less, or from an earlier element"}}));
+  EXPECT_EQ(reports(write_buffer(*buffer, two, 4)),
+            (Reports{{"D002", "8 bytes do not fit a device buffer of 4",
+                      "make a larger buffer, or write less"}}));
+  EXPECT_EQ(reports(write_buffer(*buffer, two, 40)).at(0)[0], "D002");
+  EXPECT_EQ(reports(read_buffer<std::uint64_t>(*buffer)).at(0)[0], "D003");
+
+  // The padding of a `bytes` buffer is zero again after a write up to its end.
+  Result<DeviceBuffer> text = make_buffer(device, std::string("12345"));
+  const Result<Pipeline> fill = make_pipeline(device, program_of(R"(program p workgroup(1) {
+    read_write text: bytes
+    read_write last: u32[]
+    last[0] = text[1]
+    text[1] = 0xffffffff
+  })"));
+  Result<DeviceBuffer> last = make_buffer(device, 4);
+  const PipelineLaunch launch{&*fill, 1, {{"text", &*text}, {"last", &*last}}};
+  ASSERT_TRUE(run_launches(device, {&launch, 1}).ok());
+  ASSERT_TRUE(write_buffer(*text, std::string("9"), 4).ok());
+  ASSERT_TRUE(run_launches(device, {&launch, 1}).ok());
+  EXPECT_EQ(*read_buffer<std::uint32_t>(*last), Words{'9'});
+}
+
+TEST(Dispatch, OneBufferIsReadUnderTwoNames) {
+  for (const char* backend : {"interp", "cpu"}) {
+    const Result<std::unique_ptr<Device>> device = open_device(backend);
+    if (!device) continue;
+    const Result<Pipeline> add = make_pipeline(**device, program_of(R"(program p workgroup(1) {
+      read       a: u32[]
+      read       b: u32[]
+      read_write c: u32[]
+      c[0] = a[0] + b[1]
+    })"));
+    ASSERT_TRUE(add.ok());
+    DeviceBuffer in = upload(**device, Words{1, 2}), out = upload(**device, Words{0});
+    const PipelineLaunch launch{&*add, 1, {{"a", &in}, {"b", &in}, {"c", &out}}};
+    ASSERT_TRUE(run_launches(**device, {&launch, 1}).ok());
+    EXPECT_EQ(download(out), Words{3}) << backend;
+  }
 }
 
 // A launch checks the sizes of device buffers as a dispatch checks those of the host.
@@ -764,33 +905,32 @@ TEST(Dispatch, DeviceBuffersAreCheckedBeforeTheFirstLaunch) {
   const auto check = [&](const Grid& grid, std::vector<BoundBuffer> buffers) {
     const PipelineLaunch good{&*copy, 1, {{"from", &two}, {"to", &also}}};
     const PipelineLaunch launches[] = {good, {&*copy, grid, std::move(buffers)}};
-    return reports(run(device, launches));
+    return reports(run_launches(device, launches));
   };
   EXPECT_EQ(check(1, {{"from", &two}, {"to", &one}}),
             (Reports{{"D002", "buffer `to` has 1 element; it is declared with 2 elements",
-                      "pass at least 2 elements, which are 8 bytes"}}));
+                      "pass at least 2 elements (8 bytes)"}}));
   EXPECT_EQ(
       check(1, {{"from", &ragged}, {"to", &also}}),
-      (Reports{
-          {"D003",
-           "buffer `from` has 9 bytes, no multiple of the 4 that one element of type u32 takes",
-           "pass whole elements, all lanes of a vector"}}));
+      (Reports{{"D003",
+                "buffer `from` has 9 bytes, which is not a multiple of the 4 of one u32 element",
+                "pass whole elements, all lanes of a vector"}}));
   EXPECT_EQ(check(0x40000001, {{"from", &two}, {"to", &also}}).at(0)[0], "D005");
   EXPECT_EQ(check(1, {{"from", &two}}).at(0)[1], "buffer `to` of program `copy` is not bound");
   EXPECT_EQ(check(1, {{"from", &two}, {"to", &two}}),
             (Reports{{"D004", "buffers `from` and `to` overlap in memory",
-                      "bind memory of its own to each"}}));
+                      "bind separate memory to each"}}));
   EXPECT_EQ(check(1, {{"from", &two}, {"to", &also}, {"to", &also}}),
             (Reports{{"D001", "buffer `to` is bound twice", "bind it once"}}));
   EXPECT_EQ(check(1, {{"from", &two}, {"to", nullptr}}).at(0),
-            (std::array<std::string, 3>{"D009", "`to` is given a buffer that is not there any more",
-                                        "keep the buffer as long as it is used"}));
+            (std::array<std::string, 3>{"D009", "`to` got a buffer that no longer exists",
+                                        "keep the buffer for as long as it is used"}));
   DeviceBuffer gone = upload(device, Words{5, 6});
   const DeviceBuffer elsewhere = std::move(gone);
   // NOLINTNEXTLINE(bugprone-use-after-move): this is the mistake
   EXPECT_EQ(check(1, {{"from", &two}, {"to", &gone}}).at(0)[0], "D009");
   const PipelineLaunch nothing[] = {{nullptr, 1, {}}};
-  EXPECT_EQ(reports(run(device, nothing)).at(0)[1], "a launch names no pipeline");
+  EXPECT_EQ(reports(run_launches(device, nothing)).at(0)[1], "a launch names no pipeline");
   EXPECT_EQ(device.runs, 0);
   EXPECT_EQ(download(also), (Words{3, 4}));
   EXPECT_EQ(check(1, {{"from", &two}, {"to", &also}}), Reports{});
@@ -806,11 +946,11 @@ TEST(Dispatch, BuffersAndPipelinesBelongToTheirDevice) {
   DeviceBuffer to = upload(here, Words{3, 4});
   DeviceBuffer other = upload(there, Words{5, 6});
   const PipelineLaunch with_buffer[] = {{&*copy, 1, {{"from", &other}, {"to", &to}}}};
-  EXPECT_EQ(reports(run(here, with_buffer)),
+  EXPECT_EQ(reports(run_launches(here, with_buffer)),
             (Reports{{"D009", "buffer `from` belongs to another device than the pipeline",
                       "allocate it on the device that runs the pipeline"}}));
   const PipelineLaunch with_pipeline[] = {{&*foreign, 1, {{"from", &from}, {"to", &to}}}};
-  EXPECT_EQ(reports(run(here, with_pipeline)),
+  EXPECT_EQ(reports(run_launches(here, with_pipeline)),
             (Reports{{"D009", "the pipeline of `copy` belongs to another device",
                       "run it on the device for which it was made"}}));
   EXPECT_EQ(here.runs + there.runs, 0);
@@ -830,7 +970,7 @@ TEST(Dispatch, DeviceBuffersBoundAsBytes) {
   DeviceBuffer text = upload(*device, std::string("hello"));
   DeviceBuffer out = upload(*device, Words{9, 9, 9});
   const PipelineLaunch launches[] = {{&*pipeline, 1, {{"text", &text}, {"out", &out}}}};
-  ASSERT_TRUE(run(*device, launches).ok());
+  ASSERT_TRUE(run_launches(*device, launches).ok());
   EXPECT_EQ(download(out), (Words{2, 'o', 0}));
 }
 
@@ -840,7 +980,7 @@ Reports fit(const std::string& buffers, const Convention& convention) {
   const std::unique_ptr<Device> device = interpreter();
   PipelineOptions options;
   options.convention = convention;
-  const Program program = program_of("program p workgroup(1) {\n" + buffers + "}\n");
+  const Linked program = program_of("program p workgroup(1) {\n" + buffers + "}\n");
   const Reports found = reports(make_pipeline(*device, program, options));
   EXPECT_EQ(reports(check_convention(program, convention)), found);
   EXPECT_TRUE(make_pipeline(*device, program).ok());  // none by default
@@ -873,11 +1013,11 @@ TEST(Dispatch, ConventionV1) {
   // Bindings count, not the order of declarations.
   EXPECT_EQ(fit("uniform c: u32[] @7\nread_write b: u32[] @5\nread a: u32[] @2\n", kV1), Reports{});
   EXPECT_EQ(fit("read a: u32[] @1\nread_write b: u32[] @0\n", kV1),
-            (Reports{unfit("a", "V1", "an input stands behind the output or the parameters")}));
+            (Reports{unfit("a", "V1", "an input comes after the output or the parameters")}));
   EXPECT_EQ(fit("read a: u32[]\nread_write b: u32[]\nread c: u32[]\n", kV1),
-            (Reports{unfit("c", "V1", "an input stands behind the output or the parameters")}));
+            (Reports{unfit("c", "V1", "an input comes after the output or the parameters")}));
   EXPECT_EQ(fit("read a: u32[]\nuniform b: u32[]\nread_write c: u32[]\n", kV1),
-            (Reports{unfit("c", "V1", "the output stands behind the parameters")}));
+            (Reports{unfit("c", "V1", "the output comes after the parameters")}));
   EXPECT_EQ(fit("read a: u32[]\nread_write b: u32[]\nread_write c: u32[]\n", kV1),
             (Reports{unfit("c", "V1", "there is a second output")}));
   EXPECT_EQ(fit("read a: u32[]\nread_write b: u32[]\nuniform c: u32[]\nuniform d: u32[]\n", kV1),
@@ -899,12 +1039,12 @@ TEST(Dispatch, ConventionV2) {
             Reports{});
   // The same program is no V1, and V2 only with the right binding.
   EXPECT_EQ(fit(inputs_first, kV1),
-            (Reports{unfit("table", "V1", "an input stands behind the output or the parameters")}));
+            (Reports{unfit("table", "V1", "an input comes after the output or the parameters")}));
   EXPECT_EQ(fit(inputs_first, v2(5)),
             (Reports{{"D008",
                       "program `p` does not fit convention V2: it has no lookup table at binding 5",
                       "declare it: `read table: u32[] @5`"},
-                     unfit("table", "V2", "an input stands behind the output or the parameters")}));
+                     unfit("table", "V2", "an input comes after the output or the parameters")}));
   // The table is not an input.
   EXPECT_EQ(fit("read table: u32[] @0\nread_write b: u32[] @1\n", v2(0)),
             (Reports{lacks("V2", "input")}));
@@ -959,12 +1099,12 @@ TEST(Dispatch, SchedulesAndThreadsGiveTheSameBytes) {
   options.threads = 1;
   const Result<Outputs> one = run_mixed(options);
   ASSERT_TRUE(one.ok());
-  EXPECT_NE(one->get<std::uint32_t>("sums"), (Words{1, 2, 3}));
+  EXPECT_NE(*one->get<std::uint32_t>("sums"), (Words{1, 2, 3}));
   const auto same = [&] {
     const Result<Outputs> other = run_mixed(options);
     ASSERT_TRUE(other.ok());
     for (const char* buffer : {"sums", "out"}) {
-      EXPECT_EQ(other->get<std::uint32_t>(buffer), one->get<std::uint32_t>(buffer))
+      EXPECT_EQ(*other->get<std::uint32_t>(buffer), *one->get<std::uint32_t>(buffer))
           << to_text(options.schedule) << ", " << options.threads << " threads";
     }
   };
@@ -1108,9 +1248,7 @@ class Arena {
 
 // Runs a program on it; the order makes no difference to one invocation.
 void interpret_on(const std::string& text, Arena& arena) {
-  const Result<Linked> linked = link(program_of(text));
-  ASSERT_TRUE(linked.ok());
-  const Script script = make_script(*linked);
+  const Script script = make_script(program_of(text));
   RunOptions options;
   options.schedule = *find_schedule("round-robin");
   Arena other = arena;
@@ -1325,6 +1463,7 @@ std::string output_of(const char* program) {
 TEST(Example, DispatchPrintsSquaresAndItsMistake) {
   EXPECT_EQ(output_of(VYRE_EXAMPLE_DISPATCH),
             "1 4 9 16 25 \n"
+            "digest 2b0aa794bd134d0014b26d373796c3fae83c93632c49fc0ef5694dce9fcd3957\n"
             "error[D001]: program `squares` has no buffer `dat`\n"
             "fix: bind the buffers it has: `data`\n"
             "error[D001]: buffer `data` of program `squares` is not bound\n"
@@ -1332,7 +1471,7 @@ TEST(Example, DispatchPrintsSquaresAndItsMistake) {
 }
 
 TEST(Example, ResidentPrintsRunningSums) {
-  EXPECT_EQ(output_of(VYRE_EXAMPLE_RESIDENT), "1 3 6 10 15 21 28 36 \n");
+  EXPECT_EQ(output_of(VYRE_EXAMPLE_RESIDENT), "1 3 6 10 15 21 28 36 \n28 36\n");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::vector<Fence> fences_in(const std::string& markdown) {
 
 // The codes of everything that is wrong with a program.
 std::vector<std::string_view> codes_in(const std::string& program) {
-  const Result<Loaded> loaded = load({"example.vyre", program});
+  const Result<Loaded> loaded = load_module({"example.vyre", program});
   std::vector<std::string_view> codes;
   for (const Diagnostic& diagnostic : loaded.diagnostics()) {
     codes.push_back(name(diagnostic.code));
@@ -189,15 +189,14 @@ TEST(Docs, WireFormatListsEveryTag) {
     std::string_view name;
   };
   const Row rows[] = {
-#define FORM(name, tag, arity, meaning) {tag, #name},
-#define UNARY(name, text, tag, types, signature, laws, meaning) {tag, #name},
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) {tag, #name},
-#define ATOMIC(name, text, tag, operands, order, meaning) {tag, text},
+#define FORM(name, tag, ...) {tag, #name},
+#define OPERATION(name, tag) {tag, #name},
+#define ATOMIC(name, text, tag, ...) {tag, text},
 #define STATEMENT(name, tag, meaning) {tag, #name},
 #include "vyre/ir/ops.def"
-#define TYPE(name, text, tag, bytes, lanes, width) {tag, text},
+#define TYPE(name, text, tag, ...) {tag, text},
 #include "vyre/ir/types.def"
-#define LAW(name, text, tag, arguments, meaning) {tag, text},
+#define LAW(name, text, tag, ...) {tag, text},
 #include "vyre/ir/laws.def"
   };
   const std::string page = read_file(kRoot + "docs/wire-format.md");

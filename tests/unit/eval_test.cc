@@ -583,8 +583,8 @@ TEST(Eval, RandomVectorsAgainstIntegers) {
 // the target can hold, but Bool asks whether it is zero and a vector repeats a single digit.
 Bits exact_cast(DataType source, DataType target, const Bits& value) {
   static mpz_class integer;
-  const unsigned source_digits = min_bytes(source) / 4;
-  const unsigned target_digits = min_bytes(target) / 4;
+  const unsigned source_digits = words(source);
+  const unsigned target_digits = words(target);
   Bits result;
   to_integer({value.lanes.data(), source_digits}, source, integer);
   if (target == Bool) {

@@ -32,10 +32,10 @@ std::unique_ptr<Device> interpreter() {
   return std::move(*device);
 }
 
-Program program_of(const std::string& text) {
-  const Result<Loaded> loaded = load({"test.vyre", text});
+Linked program_of(const std::string& text) {
+  const Result<Loaded> loaded = load_module({"test.vyre", text});
   if (!loaded.ok()) ADD_FAILURE() << render(loaded.diagnostics()[0]) << "\n" << text;
-  return loaded.ok() ? std::get<Program>(loaded->module.items.back()) : Program{};
+  return loaded.ok() ? program_at(*loaded, loaded->module.items.size() - 1) : Linked();
 }
 
 // Runs a program on the interpreter; all contents are words, whatever the elements are.
@@ -54,7 +54,7 @@ Buffers run(const std::string& text, const Grid& grid, const Buffers& contents,
   }
   Buffers after;
   for (const OutputBuffer& buffer : outputs->buffers) {
-    after[buffer.name] = outputs->get<std::uint32_t>(buffer.name);
+    after[buffer.name] = *outputs->get<std::uint32_t>(buffer.name);
   }
   return after;
 }
@@ -380,8 +380,8 @@ TEST(Execution, BarrierInADivergentConditionalIsRejected) {
   for (const std::string condition :
        {"local_id.x == 0", "invocation_id.y > 1", "out[0] == 0", "local_id.x < workgroup_id.x"}) {
     const Result<Loaded> loaded =
-        load({"test.vyre", "program p workgroup(4) {\nread_write out: u32[]\nif " + condition +
-                               " {\nbarrier\n}\n}\n"});
+        load_module({"test.vyre", "program p workgroup(4) {\nread_write out: u32[]\nif " +
+                                      condition + " {\nbarrier\n}\n}\n"});
     ASSERT_FALSE(loaded.ok()) << condition;
     EXPECT_EQ(name(loaded.diagnostics()[0].code), "V010");
   }
@@ -428,7 +428,7 @@ TEST(Execution, ASecondDispatchSynchronisesWorkgroups) {
     ASSERT_TRUE(data.ok() && out.ok());
     const PipelineLaunch launches[] = {{&*fill, {2, 1, 1}, {{"data", &*data}}},
                                        {&*mirror, {2, 1, 1}, {{"data", &*data}, {"out", &*out}}}};
-    ASSERT_TRUE(vyre::run(*device, launches, order).ok());
+    ASSERT_TRUE(vyre::run_launches(*device, launches, order).ok());
     const Result<std::vector<std::byte>> bytes = read_buffer(*out);
     ASSERT_TRUE(bytes.ok());
     Words words(8);
@@ -682,14 +682,10 @@ TEST(Execution, AtomicsOnOneElementHaveOneOrder) {
 TEST(Execution, InvalidProgramsAreRejectedFirst) {
   Program program = program_of("program p workgroup(4) {\nread_write out: u32[]\nout[0] = 1\n}\n");
   program.workgroup_size[0] = 0;
-  const Words out = {5};
-  const Result<Outputs> outputs = dispatch(program, {1, 1, 1}, {{"out", out}});
-  ASSERT_FALSE(outputs.ok());
-  EXPECT_EQ(name(outputs.diagnostics()[0].code), "V003");
-  EXPECT_FALSE(outputs.diagnostics()[0].fix.empty());
-
-  const std::unique_ptr<Device> device = interpreter();
-  EXPECT_FALSE(make_pipeline(*device, program).ok());
+  const Result<Linked> linked = link(program);
+  ASSERT_FALSE(linked.ok());
+  EXPECT_EQ(name(linked.diagnostics()[0].code), "V003");
+  EXPECT_FALSE(linked.diagnostics()[0].fix.empty());
 }
 
 // Of several launches none runs when one of them is wrong.
@@ -702,7 +698,7 @@ TEST(Execution, NothingRunsWhenOneLaunchIsWrong) {
   ASSERT_TRUE(pipeline.ok() && good.ok() && small.ok());
   const PipelineLaunch launches[] = {{&*pipeline, {1, 1, 1}, {{"out", &*good}}},
                                      {&*pipeline, {1, 1, 1}, {{"out", &*small}}}};
-  const auto result = vyre::run(*device, launches);
+  const auto result = vyre::run_launches(*device, launches);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(name(result.diagnostics()[0].code), "D002");
   EXPECT_EQ(*read_buffer(*good), std::vector<std::byte>(8));
@@ -727,8 +723,8 @@ TEST(Execution, OnlyReadWriteBuffersAreReadBack) {
   ASSERT_TRUE(outputs.ok());
   ASSERT_EQ(outputs->buffers.size(), 2u);
   EXPECT_EQ(outputs->buffers[0].name, "also");
-  EXPECT_EQ(outputs->get<std::uint32_t>("also"), (Words{4, 5}));
-  EXPECT_EQ(outputs->get<std::uint32_t>("out"), (Words{11, 12, 13, 7}));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("also"), (Words{4, 5}));
+  EXPECT_EQ(*outputs->get<std::uint32_t>("out"), (Words{11, 12, 13, 7}));
   EXPECT_EQ(input, (Words{1, 2, 3}));
   EXPECT_EQ(out, (Words{7, 7, 7, 7}));
 }
@@ -748,7 +744,7 @@ TEST(Execution, ContentsDoNotSurviveADispatch) {
   for (int round = 0; round < 3; ++round) {
     const Result<Outputs> outputs = dispatch(program_of(text), {2, 1, 1}, {{"out", out}}, options);
     ASSERT_TRUE(outputs.ok());
-    EXPECT_EQ(outputs->get<std::uint32_t>("out"), (Words{2, 3, 4, 5}));
+    EXPECT_EQ(*outputs->get<std::uint32_t>("out"), (Words{2, 3, 4, 5}));
   }
 }
 
@@ -768,7 +764,7 @@ TEST(Execution, BuffersOnTheDeviceKeepTheirContents) {
   ASSERT_TRUE(pipeline.ok() && kept.ok() && other.ok());
   for (DeviceBuffer* buffer : {&*kept, &*other, &*kept}) {
     const PipelineLaunch launches[] = {{&*pipeline, {2, 1, 1}, {{"out", buffer}}}};
-    ASSERT_TRUE(vyre::run(*device, launches).ok());
+    ASSERT_TRUE(vyre::run_launches(*device, launches).ok());
   }
   const auto words = [](const DeviceBuffer& buffer) {
     const Result<std::vector<std::byte>> bytes = read_buffer(buffer);

@@ -12,6 +12,7 @@
 #include "vyre/conform/coverage.h"
 #include "vyre/conform/large.h"
 #include "vyre/ir/intern.h"
+#include "vyre/validate/validate.h"
 #include "vyre/vyre.h"
 
 namespace vyre {

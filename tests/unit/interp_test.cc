@@ -8,6 +8,7 @@
 
 #include "vyre/interp/groups.h"
 #include "vyre/interp/race.h"
+#include "vyre/interp/script.h"
 #include "vyre/interp/trace.h"
 #include "vyre/vyre.h"
 
@@ -24,15 +25,16 @@ Script script_of(std::string_view text) {
     ADD_FAILURE() << render(module.diagnostics()[0]);
     return {};
   }
-  Linked linked;
+  Program program;
+  Linked::Ops ops;
   for (Item& item : module->items) {
     if (Op* op = std::get_if<Op>(&item)) {
-      linked.ops.push_back(*op);
+      ops.push_back(std::make_shared<const Op>(*op));
     } else {
-      linked.program = std::get<Program>(item);
+      program = std::get<Program>(item);
     }
   }
-  return make_script(linked);
+  return make_script(Linked::trust(std::move(program), std::move(ops)));
 }
 
 struct Ran {
@@ -335,7 +337,7 @@ TEST(Interp, WorkgroupsAreSpreadOnlyWhereNoOrderShows) {
   const auto free = [](const std::string& body) {
     const std::string text =
         "program p workgroup(1) { read_write a: u32[] read_write b: u32[] " + body + " }";
-    return ordered_atomics(script_of(text).program).empty();
+    return ordered_atomics(script_of(text).program()).empty();
   };
   EXPECT_TRUE(free("a[0] = 1"));
   EXPECT_TRUE(free("atomic_add(a[0], 1) atomic_add(a[1], 2) atomic_xor(b[0], 1)"));

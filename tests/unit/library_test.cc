@@ -8,10 +8,13 @@
 
 #include "tests/support/command.h"
 #include "vyre/library/library.h"
+#include "vyre/validate/validate.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
 namespace {
+
+using namespace types;
 
 // Compares lines such as `primitive.math.gcd(12, 18) = 6` with what the interpreter gives: one
 // program stores all left sides, another one all right sides.
@@ -46,16 +49,16 @@ void expect_answers(const std::vector<std::string>& lines) {
     buffers += "read_write " + name + ": " + std::string(kind.type) + "[]\n";
     contents.emplace_back(kind.lines.size() * stride(*find_type(kind.type)));
   }
-  const Result<Loaded> loaded =
-      load({"answers", left + buffers + left_body + "}\n" + right + buffers + right_body + "}\n"});
+  const Result<Loaded> loaded = load_module(
+      {"answers", left + buffers + left_body + "}\n" + right + buffers + right_body + "}\n"});
   ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0], false);
   std::vector<Outputs> outputs;
-  for (const Item& item : loaded->module.items) {
+  for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
     std::vector<HostBuffer> bound;
     for (const auto& [name, kind] : kinds) bound.emplace_back(name, contents[bound.size()]);
     DispatchOptions options;
     options.device = &reference();
-    Result<Outputs> ran = dispatch(std::get<Program>(item), 1, bound, options);
+    Result<Outputs> ran = dispatch(program_at(*loaded, i), 1, bound, options);
     ASSERT_TRUE(ran.ok()) << ran.diagnostics()[0].problem;
     outputs.push_back(std::move(*ran));
   }
@@ -130,7 +133,7 @@ TEST(Library, FilesAreValidAndFormatted) {
   EXPECT_GE(ops.size(), 14u);
   for (const auto& [file, count] : ops) {
     const std::string path = source_root() + "/vyre/library/" + file + ".vyre";
-    const Result<Loaded> loaded = load({path, read_file(path)});
+    const Result<Loaded> loaded = load_module({path, read_file(path)});
     ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0], false);
     EXPECT_EQ(loaded->module.items.size(), count) << file;
     EXPECT_EQ(run_vyre({{"fmt", "--check", path}}).status, 0) << file;
@@ -175,7 +178,7 @@ TEST(Library, GivesTheAnswersOfOthers) {
 // --- Asking for ops -----------------------------------------------------------------------------
 
 TEST(Registry, TakesOpsFromTextWireAndBuilder) {
-  const Result<Loaded> text = load({"t", "op my.twice(x: u32) -> u32 { return x + x }\n"});
+  const Result<Loaded> text = load_module({"t", "op my.twice(x: u32) -> u32 { return x + x }\n"});
   ASSERT_TRUE(text.ok());
   Registry registry;
   ASSERT_TRUE(registry.add(text->module).ok());
@@ -195,16 +198,16 @@ TEST(Registry, TakesOpsFromTextWireAndBuilder) {
   EXPECT_NE(registry.find("primitive.math.gcd"), nullptr);
   EXPECT_EQ(registry.find("my.unknown"), nullptr);
 
-  const Result<Loaded> other = load({"t", "op my.twice(x: u32) -> u32 { return x * 2 }\n"});
+  const Result<Loaded> other = load_module({"t", "op my.twice(x: u32) -> u32 { return x * 2 }\n"});
   ASSERT_TRUE(other.ok());
-  const Result<bool> added = registry.add(other->module);
+  const Result<void> added = registry.add(other->module);
   ASSERT_FALSE(added.ok());
   EXPECT_EQ(added.diagnostics()[0].code, Code::V039);
 }
 
 TEST(Registry, RefusesAnotherBodyForAnIdOfTheLibrary) {
   const Result<Loaded> mine =
-      load({"t", "op primitive.math.gcd(a: u32, b: u32) -> u32 { return a }\n"});
+      load_module({"t", "op primitive.math.gcd(a: u32, b: u32) -> u32 { return a }\n"});
   ASSERT_FALSE(mine.ok());
   EXPECT_EQ(mine.diagnostics()[0].code, Code::V039);
 }

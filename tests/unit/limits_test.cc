@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "vyre/ir/intern.h"
+#include "vyre/validate/validate.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
 namespace {
+
+using namespace types;
 
 using Codes = std::vector<std::string>;
 
@@ -21,7 +24,7 @@ Codes codes_of(const std::vector<Diagnostic>& diagnostics) {
 }
 
 Codes text_codes(std::string text) {
-  const Result<Loaded> loaded = load({"test", std::move(text)});
+  const Result<Loaded> loaded = load_module({"test", std::move(text)});
   return codes_of(loaded.diagnostics());
 }
 
@@ -31,7 +34,7 @@ Codes module_codes(const Module& module) {
   const Result<std::string> bytes = encode(module);
   EXPECT_TRUE(bytes.ok());
   if (bytes.ok()) {
-    const Result<Loaded> loaded = load({"test", *bytes});
+    const Result<Loaded> loaded = load_module({"test", *bytes});
     EXPECT_EQ(codes_of(loaded.diagnostics()), codes);
   }
   return codes;
@@ -159,7 +162,7 @@ TEST(Limits, SharedExpressions) {
     return b.finish();
   };
   const std::vector<int> most = {19, 18, 17, 16, 14, 9, 6, 3};  // 1 000 000 together
-  const Result<Program> at_limit = make(most);
+  const Result<Linked> at_limit = make(most);
   ASSERT_TRUE(at_limit.ok());
   EXPECT_EQ(module_codes({{*at_limit}}), Codes());
   std::vector<int> more = most;
@@ -256,7 +259,7 @@ TEST(Limits, EncodedBytes) {
   const Result<std::string> most = encode({{op}});
   ASSERT_TRUE(most.ok());
   EXPECT_EQ(most->size() - header_and_frame, kMaxEncodedBytes);
-  const Result<Loaded> loaded = load({"test", *most});
+  const Result<Loaded> loaded = load_module({"test", *most});
   EXPECT_EQ(codes_of(loaded.diagnostics()), Codes());
   op.description += 'x';
   EXPECT_EQ(codes_of(encode({{op}}).diagnostics()), Codes{"W009"});

@@ -327,7 +327,7 @@ class TinyProgram {
 
     Case c;
     c.grid = random_.pick(kGrids);
-    Result<Loaded> loaded = load({"tiny", text});
+    Result<Loaded> loaded = load_module({"tiny", text});
     EXPECT_TRUE(loaded.ok()) << text;
     if (loaded.ok()) c.module = loaded->module;
     c.contents = {std::vector<std::byte>(std::size_t{4} * stride(*find_type(type))),

@@ -186,7 +186,7 @@ bool is_exact(const Case& c) {
     case Operation::Mod:
     case Operation::RotateLeft:
     case Operation::RotateRight:
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       return false;
   }

@@ -9,6 +9,7 @@
 #include "vyre/conform/generator.h"
 #include "vyre/ir/intern.h"
 #include "vyre/ir/walk.h"
+#include "vyre/validate/validate.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -243,18 +244,19 @@ TEST(Reducer, ChangesNothingInVain) {
 // A backend that takes one operation for another, found by comparing results.
 Result<Outputs> run(const Case& c) {
   Registry registry;
-  const Result<bool> added = registry.add(c.module);
+  const Result<void> added = registry.add(c.module);
   if (!added.ok()) return added.diagnostics();
   std::vector<HostBuffer> buffers;
   for (std::size_t i = 0; i < c.contents.size(); ++i) {
     const BufferDecl& buffer = c.program().buffers[i];
     if (buffer.access != BufferAccess::Workgroup) buffers.emplace_back(buffer.name, c.contents[i]);
   }
+  const Result<Linked> linked = link(c.program(), registry);
+  if (!linked.ok()) return linked.diagnostics();
   DispatchOptions options;
-  options.registry = &registry;
   options.device = &reference();
   options.run.threads = 1;
-  return dispatch(c.program(), c.grid, buffers, options);
+  return dispatch(*linked, c.grid, buffers, options);
 }
 
 TEST(Reducer, FindsTheOperationThatABackendHasWrong) {

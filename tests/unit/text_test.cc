@@ -17,7 +17,7 @@ using Codes = std::vector<std::string>;
 
 Codes codes_of(const std::string& text) {
   Codes codes;
-  const Result<Loaded> loaded = load({"test", text});
+  const Result<Loaded> loaded = load_module({"test", text});
   for (const Diagnostic& diagnostic : loaded.diagnostics()) {
     EXPECT_GT(diagnostic.line, 0u) << text;
     EXPECT_GT(diagnostic.column, 0u) << text;

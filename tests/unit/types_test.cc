@@ -48,8 +48,16 @@ TEST(Types, LanesAndWidthsFillTheBytes) {
   EXPECT_EQ(info(Bool).width, 1);
 }
 
-TEST(Types, OnlyVectorsAreVectors) {
-  for (const TypeInfo& row : all_types()) EXPECT_EQ(is_vector(row.type), row.lanes > 1) << row.text;
+TEST(Types, Kinds) {
+  for (const TypeInfo& row : all_types()) {
+    EXPECT_EQ(is_vector(row.type), row.type == Vec2U32 || row.type == Vec4U32) << row.text;
+    EXPECT_EQ(has_sign(row.type), row.type == I32) << row.text;
+    EXPECT_EQ(words(row.type), row.bytes / 4) << row.text;
+    EXPECT_EQ(is_wide(row.type), row.bytes > 4) << row.text;
+  }
+  EXPECT_EQ(lane_bits(Bool), 32u);
+  EXPECT_EQ(lane_bits(Vec4U32), 32u);
+  EXPECT_EQ(lane_bits(U128), 128u);
 }
 
 struct TypeRow {
@@ -295,6 +303,15 @@ TEST(Operations, FindFunction) {
   EXPECT_EQ(find_function("Select"), nullptr);
   EXPECT_EQ(find_function("Popcount"), nullptr);
   EXPECT_EQ(find_function(""), nullptr);
+}
+
+TEST(Operations, Costs) {
+  std::string many;
+  for (const OperationInfo& row : all_operations()) {
+    if (cost(row.op) == Cost::Many) many += std::string(row.name) + " ";
+    EXPECT_TRUE(row.arity != 0 || cost(row.op) == Cost::None) << row.name;
+  }
+  EXPECT_EQ(many, "Load Call Div Mod ");
 }
 
 TEST(Operations, Atomics) {

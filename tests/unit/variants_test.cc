@@ -102,7 +102,7 @@ TEST(Variants, GiveTheSameBytes) {
       const Variant& variant = variants.choose(facts_of(program, grid, contents));
       const auto bytes = [&](const Program& each) {
         const Result<Outputs> outputs =
-            dispatch(each, grid, {HostBuffer("size", size), HostBuffer("out", out)});
+            dispatch(*link(each), grid, {HostBuffer("size", size), HostBuffer("out", out)});
         EXPECT_TRUE(outputs.ok());
         return outputs->buffers[0].bytes;
       };

@@ -7,7 +7,7 @@ namespace vyre {
 
 int run_backends(const Invocation& invocation, const Console& console) {
   std::string table = "  backend  also    runs  on\n";
-  std::string list;
+  JsonList list;
   for (const Backend& backend : all_backends()) {
     const Opened opened = backend.open(0);
     const bool runs = opened.device != nullptr;
@@ -16,19 +16,22 @@ int run_backends(const Invocation& invocation, const Console& console) {
              std::string(9 - backend.name.size(), ' ') + std::string(backend.alias) +
              std::string(8 - backend.alias.size(), ' ') + (runs ? "yes   " : "no    ") +
              (runs ? device : opened.reason) + "\n";
-    std::string devices = runs ? json_quote(device) : "";
+    JsonList devices;
+    if (runs) devices.add(device);
     for (std::uint32_t i = 1; runs && i < opened.devices; ++i) {
       const Opened other = backend.open(i);
       const std::string& name = other.device ? other.device->info().name : other.reason;
       table += std::string(25, ' ') + "--device " + std::to_string(i) + ": " + name + "\n";
-      devices += "," + json_quote(name);
+      devices.add(name);
     }
-    list += std::string(list.empty() ? "" : ",") + "{\"name\":" + json_quote(backend.name) +
-            ",\"available\":" + (runs ? "true" : "false") +
-            ",\"device\":" + (runs ? json_quote(device) : "null") + ",\"devices\":[" + devices +
-            "]" + ",\"reason\":" + (runs ? "null" : json_quote(opened.reason)) + "}";
+    list.add(JsonObject()
+                 .add("name", backend.name)
+                 .add("available", runs)
+                 .add("device", runs ? Json(device) : Json::null())
+                 .add("devices", devices)
+                 .add("reason", runs ? Json::null() : Json(opened.reason)));
   }
-  console.print(invocation.json() ? "{\"backends\":[" + list + "]}\n"
+  console.print(invocation.json() ? JsonObject().add("backends", list).line()
                                   : table + "\n* runs programs unless --backend names another\n");
   return kFine;
 }

@@ -1,5 +1,5 @@
-// `vyre bench`: times a program on several backends, side by side. All of them run it once before,
-// and nobody's times are shown unless all gave the same bytes.
+// `vyre bench`: times a program on several backends, side by side. Each of them first runs it once,
+// and times are shown only if all gave the same bytes.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 // --- Running ------------------------------------------------------------------------------------
 
-// Names with commas between them; `all` stands for those that no other name stands for.
+// Names with commas between them; `all` adds those that are not named.
 Result<std::vector<Choice>> read_choices(std::string_view list) {
   std::vector<Choice> choices;
   const auto add = [&](const Backend& backend, bool named) {
@@ -51,9 +51,12 @@ struct BenchPlan {
 Result<BenchPlan> read_bench_plan(const Invocation& invocation, const Console& console) {
   BenchPlan plan;
   std::vector<Diagnostic> wrong;
-  const auto keep = [&](const auto& result, auto use) {
+  const auto ok = [&](const auto& result) {
     wrong.insert(wrong.end(), result.diagnostics().begin(), result.diagnostics().end());
-    if (result.ok()) use(*result);
+    return result.ok();
+  };
+  const auto keep = [&](const auto& result, auto use) {
+    if (ok(result)) use(*result);
   };
   const bool chosen = invocation.has("--backend");
   keep(read_choices(chosen ? invocation.value("--backend") : "all"),
@@ -70,7 +73,7 @@ Result<BenchPlan> read_bench_plan(const Invocation& invocation, const Console& c
   if (invocation.has("--svg")) {
     plan.svg = invocation.value("--svg");
     if (plan.svg != "-") {
-      keep(check_writable(plan.svg, inputs_of(invocation), console), [](bool) {});
+      ok(check_writable(plan.svg, inputs_of(invocation), console));
     } else if (invocation.json()) {
       wrong.push_back(diagnose<message::stdout_twice>("a picture", "JSON"));
     }
@@ -79,7 +82,7 @@ Result<BenchPlan> read_bench_plan(const Invocation& invocation, const Console& c
   return plan;
 }
 
-// The program on a backend, with buffers of its own.
+// The program on a backend, with its own buffers.
 struct Contestant {
   const Backend* backend;
   std::unique_ptr<Device> device;
@@ -98,7 +101,8 @@ Result<double> run_once(Contestant& contestant, const Request& request, const Ru
     if (buffer.access == BufferAccess::Workgroup) continue;
     launch.buffers.push_back({buffer.name, &contestant.buffers[i]});
   }
-  const Result<std::vector<double>> seconds = run(*contestant.device, {&launch, 1}, options);
+  const Result<std::vector<double>> seconds =
+      run_launches(*contestant.device, {&launch, 1}, options);
   if (!seconds.ok()) return seconds.diagnostics();
   return (*seconds)[0];
 }
@@ -106,8 +110,7 @@ Result<double> run_once(Contestant& contestant, const Request& request, const Ru
 Result<Contestant> prepare(const Choice& choice, const Request& request) {
   Result<std::unique_ptr<Device>> device = open_device(*choice.backend, choice.device);
   if (!device.ok()) return device.diagnostics();
-  Result<Pipeline> pipeline =
-      make_pipeline(**device, request.program(), {&request.registry, {}, &request.source});
+  Result<Pipeline> pipeline = make_pipeline(**device, request.linked);
   if (!pipeline.ok()) return pipeline.diagnostics();
   Contestant contestant{choice.backend, std::move(*device), std::move(*pipeline), {}, {}, 0, 0};
   for (const Bytes& bytes : request.contents) {
@@ -152,7 +155,8 @@ Result<std::vector<Contestant>> prepare_all(const BenchPlan& plan, Request& requ
     if (!contestant.ok()) {
       failed = contestant.diagnostics();
       if (choice.named || name(failed[0].code)[0] != 'B') return failed;
-      left_out.push_back({choice.backend, failed[0].problem});
+      // A backend without a device here is not expected, so it is not listed as left out.
+      if (failed[0].code != Code::B003) left_out.push_back({choice.backend, failed[0].problem});
       continue;
     }
     Result<Outputs> outputs = read_outputs(*contestant, request.program());
@@ -179,7 +183,7 @@ std::vector<Diagnostic> time_all(std::vector<Contestant>& contestants, const Ben
   double expected = 1e-9;
   double used = 0;
   for (Contestant& contestant : contestants) {
-    // What takes so long needs no warming up, and nobody wants to wait for it twice.
+    // A run that takes this long needs no warming up, and nobody wants to wait for it twice.
     if (contestant.first >= plan.limit) {
       contestant.seconds = {contestant.first};
       contestant.used = contestant.first;
@@ -233,7 +237,7 @@ Table make_table(const std::vector<Contestant>& contestants, const Request& requ
   }
   for (const Bytes& bytes : request.contents) table.bytes += bytes.size();
   for (const Contestant& contestant : contestants) {
-    // No clock tells less than a nanosecond.
+    // No clock is finer than a nanosecond.
     const double median = std::max(quantile(contestant.seconds, 0.5), 1e-9);
     const double first = table.rows.empty() ? median : table.rows[0].median;
     table.rows.push_back({contestant.backend->name, contestant.device->info().name,
@@ -279,30 +283,32 @@ std::string table_text(const Table& table) {
 }
 
 std::string table_json(const Table& table) {
-  std::string results;
+  JsonList results;
   for (const Row& row : table.rows) {
-    std::string seconds;
-    for (double each : row.seconds) seconds += (seconds.empty() ? "" : ",") + json_number(each);
-    results += (results.empty() ? "" : ",") + std::string("{\"backend\":") +
-               json_quote(row.backend) + ",\"device\":" + json_quote(row.device) +
-               ",\"seconds\":[" + seconds + "],\"median\":" + json_number(row.median) +
-               ",\"spread\":" + json_number(row.spread) +
-               ",\"gigabytes_per_second\":" + json_number(row.bytes) +
-               ",\"giga_invocations_per_second\":" + json_number(row.invocations) +
-               ",\"ratio\":" + json_number(row.ratio) + "}";
+    JsonList seconds;
+    for (double each : row.seconds) seconds.add(each);
+    JsonObject result;
+    result.add("backend", row.backend).add("device", row.device).add("seconds", seconds);
+    result.add("median", row.median).add("spread", row.spread);
+    result.add("gigabytes_per_second", row.bytes);
+    result.add("giga_invocations_per_second", row.invocations).add("ratio", row.ratio);
+    results.add(result);
   }
-  std::string left_out;
+  JsonList left_out;
   for (const LeftOut& other : table.left_out) {
-    left_out += (left_out.empty() ? "" : ",") + std::string("{\"backend\":") +
-                json_quote(other.backend->name) + ",\"reason\":" + json_quote(other.reason) + "}";
+    left_out.add(JsonObject().add("backend", other.backend->name).add("reason", other.reason));
   }
-  return "{\"program\":" + json_quote(table.program.name) + ",\"grid\":[" + table.grid +
-         "],\"invocations\":" + decimal(table.invocations) +
-         ",\"bytes\":" + std::to_string(table.bytes) + ",\"results\":[" + results +
-         "],\"left_out\":[" + left_out + "]}\n";
+  return JsonObject()
+      .add("program", table.program.name)
+      .add("grid", Json::raw("[" + table.grid + "]"))
+      .add("invocations", Json::raw(decimal(table.invocations)))
+      .add("bytes", table.bytes)
+      .add("results", results)
+      .add("left_out", left_out)
+      .line();
 }
 
-// Whether standard output shows more than ASCII, as far as one can tell.
+// Whether standard output shows more than ASCII, as far as the environment says.
 bool shows_unicode(const Console& console) {
   if (!console.out_is_terminal) return false;
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -339,7 +345,7 @@ int run_bench(const Invocation& invocation, const Console& console) {
       console.print(picture);
       readable.out = console.err;
       readable.out_is_terminal = console.err_is_terminal;
-    } else if (const Result<bool> written = write_file(plan->svg, picture); !written.ok()) {
+    } else if (const Result<void> written = write_file(plan->svg, picture); !written.ok()) {
       return report(written.diagnostics(), json, console);
     }
   }

@@ -24,8 +24,8 @@ std::string overall_help() {
          "vyre COMMAND --help shows the options of a command with examples. A FILE may be - for\n"
          "standard input; every command takes --json for machine-readable results.\n"
          "\n"
-         "exit status: 0 fine, 1 the input is wrong, 2 usage, 3 the device or environment is;\n"
-         "128 + N after signal N, which is 130 after Ctrl-C\n"
+         "exit status: 0 success, 1 wrong input, 2 wrong usage, 3 a problem of the device or the\n"
+         "environment; 128 + N after signal N, so 130 after Ctrl-C\n"
          "\n"
          "  vyre demo\n"
          "  vyre check kernel.vyre\n"
@@ -40,7 +40,7 @@ std::string help_of(const Verb& verb) {
                        std::string_view help) {
     std::string left = letter.empty() ? "    " : std::string(letter) + ", ";
     left += std::string(name) + (value.empty() ? "" : " " + std::string(value));
-    // What does not fit beside its option stands below it.
+    // Help that does not fit beside its option goes below it.
     constexpr std::size_t kColumn = 22;
     const bool fits = left.size() + 2 <= kColumn;
     left += fits ? std::string(kColumn - left.size(), ' ') : "\n" + std::string(kColumn + 2, ' ');
@@ -69,8 +69,8 @@ Diagnostic unknown_option(const Verb& verb, std::string_view name) {
   return diagnose<message::misspelt_option>(verb.name, shorten(name), near);
 }
 
-// Sorts the arguments behind the verb into options and operands. `--name value`, `--name=value`,
-// `-n value`; everything behind `--` is an operand.
+// Sorts the arguments after the verb into options and operands. `--name value`, `--name=value`,
+// `-n value`; everything after `--` is an operand.
 Result<Invocation> parse_arguments(const Verb& verb, std::span<const std::string_view> arguments) {
   Invocation invocation{verb, {}, {}};
   bool options_end = false;
@@ -200,7 +200,7 @@ int report(std::span<const Diagnostic> diagnostics, bool json, const Console& co
 
 int print_text(std::string_view text, bool json, const Console& console) {
   if (json) {
-    console.print("{\"text\":" + json_quote(text) + "}\n");
+    console.print(JsonObject().add("text", text).line());
   } else {
     console.print(text);
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vyre/base/json.h"
 #include "vyre/base/result.h"
 #include "vyre/base/text.h"
 
@@ -95,13 +96,13 @@ Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t l
 // The files that a command reads: its operands, and `@PATH` of --in.
 std::vector<std::string_view> inputs_of(const Invocation& invocation);
 
-// Whether that can be done, as far as one can tell before; I002 where not. U004 where it is one of
-// the inputs, under whatever name.
-Result<bool> check_writable(std::string_view path, std::span<const std::string_view> inputs,
+// Whether a file can be written, as far as one can know in advance; otherwise I002. U004 if it is
+// one of the inputs, under any name.
+Result<void> check_writable(std::string_view path, std::span<const std::string_view> inputs,
                             const Console& console);
 
 // Replaces a file as a whole or not at all, also when it is interrupted.
-Result<bool> write_file(std::string_view path, std::string_view bytes);
+Result<void> write_file(std::string_view path, std::string_view bytes);
 
 int run_check(const Invocation& invocation, const Console& console);
 int run_fmt(const Invocation& invocation, const Console& console);

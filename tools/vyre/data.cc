@@ -1,6 +1,5 @@
 #include "tools/vyre/data.h"
 
-#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,12 +56,12 @@ std::optional<Wide> read_lane(DataType type, std::string_view text) {
     if (text == "false" || text == "0") return 0;
     return {};
   }
-  const bool negative = type == DataType::I32 && text.starts_with('-');
+  const bool negative = has_sign(type) && text.starts_with('-');
   const std::optional<Wide> number = read_number(text.substr(negative ? 1 : 0));
   if (!number) return {};
   const unsigned width = type == DataType::Bytes ? 8 : info(type).width;
   Wide most = width == 128 ? kMost : (Wide{1} << width) - 1;
-  if (type == DataType::I32) most = negative ? Wide{1} << 31 : (Wide{1} << 31) - 1;
+  if (has_sign(type)) most = (Wide{1} << (width - 1)) - (negative ? 0 : 1);
   if (*number > most) return {};
   return negative ? Wide{0} - *number : *number;
 }
@@ -86,13 +85,13 @@ Result<Bytes> read_list(const BufferDecl& buffer, std::string_view list) {
   Bytes bytes;
   if (trimmed(list).empty()) return bytes;
   const DataType type = buffer.element;
-  const std::size_t size = type == DataType::Bytes ? 1 : min_bytes(type) / info(type).lanes;
+  const std::size_t size = type == DataType::Bytes ? 1 : lane_bits(type) / 8;
   for (bool more = true; more;) {
     const std::size_t comma = list.find(',');
     const std::string_view text = trimmed(list.substr(0, comma));
     const std::optional<Wide> lane = read_lane(type, text);
     if (!lane) {
-      return diagnose<message::bad_element>(shown(text), buffer.name, vyre::text(type),
+      return diagnose<message::bad_element>(shown(text), buffer.name, info(type).text,
                                             elements_hint(type));
     }
     append(bytes, &*lane, size);
@@ -105,12 +104,18 @@ Result<Bytes> read_list(const BufferDecl& buffer, std::string_view list) {
 // --- Counted forms ------------------------------------------------------------------------------
 
 void fill_iota(DataType type, Bytes& bytes) {
-  const std::size_t size = type == DataType::Bytes ? 4 : min_bytes(type) / info(type).lanes;
+  const std::size_t size = type == DataType::Bytes ? 4 : lane_bits(type) / 8;
   Wide next = 0;
   for (std::size_t at = 0; at < bytes.size(); at += size, ++next) {
     const Wide lane = type == DataType::Bool ? next & 1 : next;
     std::memcpy(bytes.data() + at, &lane, size);
   }
+}
+
+void fill_lanes(DataType type, Wide lane, Bytes& bytes) {
+  const std::size_t size = type == DataType::Bytes ? 1 : min_bytes(type) / info(type).lanes;
+  for (std::size_t at = 0; at < bytes.size(); at += size)
+    std::memcpy(bytes.data() + at, &lane, size);
 }
 
 void fill_random(DataType type, std::uint64_t seed, Bytes& bytes) {
@@ -128,7 +133,7 @@ Diagnostic no_memory(Wide bytes) {
   return diagnose<message::out_of_memory>(decimal(bytes), "this machine");
 }
 
-// zeros:N, iota:N, random:N and random:N:SEED, split at the colons.
+// zeros:N, fill:VALUE:N, iota:N, random:N and random:N:SEED, split at the colons.
 Result<Bytes> read_counted(const BufferDecl& buffer, std::string_view form, std::string_view rest,
                            std::uint64_t budget) {
   std::string_view seed_text = "0";
@@ -136,14 +141,26 @@ Result<Bytes> read_counted(const BufferDecl& buffer, std::string_view form, std:
     seed_text = rest.substr(colon + 1);
     rest = rest.substr(0, colon);
   }
+  std::optional<Wide> value = 0;
+  if (form == "fill") {
+    const std::string_view written = rest.substr(0, rest.find(':'));
+    value = read_lane(buffer.element, trimmed(written));
+    if (!value) {
+      return diagnose<message::bad_element>(shown(written), buffer.name, text(buffer.element),
+                                            elements_hint(buffer.element));
+    }
+    rest = rest.substr(std::min(rest.size(), written.size() + 1));
+  }
   constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
-  const Result<std::uint64_t> count = read_count(std::string(form) + ":N", rest, 0, kAny);
+  const Result<std::uint64_t> count =
+      read_count(std::string(form) + (form == "fill" ? ":VALUE:N" : ":N"), rest, 0, kAny);
   if (!count.ok()) return count.diagnostics();
   const Result<std::uint64_t> seed = read_count("the seed of random:N:SEED", seed_text, 0, kAny);
   if (!seed.ok()) return seed.diagnostics();
   const Wide size = Wide{*count} * stride(buffer.element);
   if (size > budget) return no_memory(size);
   Bytes bytes(static_cast<std::size_t>(size));
+  if (form == "fill") fill_lanes(buffer.element, *value, bytes);
   if (form == "iota") fill_iota(buffer.element, bytes);
   if (form == "random") fill_random(buffer.element, *seed, bytes);
   return bytes;
@@ -171,7 +188,7 @@ std::string hexadecimal(Wide number, std::size_t digits) {
   return out;
 }
 
-// Lane number `lane` of a value, or all of it when it is no vector.
+// Lane number `lane` of a value, or all of it when it is not a vector.
 Wide lane_of(DataType type, const Bits& value, std::size_t lane) {
   if (is_vector(type)) return value.lanes[lane];
   Wide number = 0;
@@ -181,7 +198,7 @@ Wide lane_of(DataType type, const Bits& value, std::size_t lane) {
 
 std::string scalar_text(DataType type, Wide number) {
   if (type == DataType::Bool && number <= 1) return number != 0 ? "true" : "false";
-  if (type == DataType::I32) return std::to_string(static_cast<std::int32_t>(number));
+  if (has_sign(type)) return std::to_string(static_cast<std::int32_t>(number));
   return decimal(number);
 }
 
@@ -260,7 +277,7 @@ std::string numbers_text(const OutputBuffer& buffer) {
     ++all;
     if (number >> (width_in_bits - width_in_bits / 4) != 0) ++wide;
   });
-  const bool is_unsigned = type != DataType::I32 && type != DataType::Bool;
+  const bool is_unsigned = !has_sign(type) && type != DataType::Bool;
   const bool hex = is_unsigned && wide * 2 > all;
   const auto text_of = [&](Wide number) {
     return hex ? hexadecimal(number, width_in_bits / 4) : scalar_text(type, number);
@@ -352,7 +369,7 @@ Result<Bytes> read_data(const BufferDecl& buffer, std::string_view data, std::ui
       append(text, rest.data(), rest.size());
       return text;
     }
-    if (formed && (form == "zeros" || form == "iota" || form == "random")) {
+    if (formed && (form == "zeros" || form == "fill" || form == "iota" || form == "random")) {
       return read_counted(buffer, form, rest, budget);
     }
     return read_list(buffer, data);
@@ -374,7 +391,7 @@ std::string value_text(DataType type, const Bits& value) {
   std::vector<std::string> lanes;
   for (std::size_t lane = 0; lane < lanes_of(type); ++lane) {
     const Wide number = lane_of(type, value, lane);
-    const bool small = number < 65536 || type == DataType::I32 || type == DataType::Bool;
+    const bool small = number < 65536 || has_sign(type) || type == DataType::Bool;
     std::size_t digits = 0;
     while (digits < 32 && number >> (4 * digits) != 0) ++digits;
     lanes.push_back(small ? scalar_text(type, number) : hexadecimal(number, digits));
@@ -382,18 +399,16 @@ std::string value_text(DataType type, const Bits& value) {
   return join_lanes(lanes);
 }
 
-std::string value_json(DataType type, const Bits& value) {
+Json value_json(DataType type, const Bits& value) {
   if (is_vector(type)) {
-    std::string out;
-    for (std::size_t lane = 0; lane < lanes_of(type); ++lane) {
-      out += (lane == 0 ? '[' : ',') + decimal(value.lanes[lane]);
-    }
-    return out + ']';
+    JsonList lanes;
+    for (std::size_t lane = 0; lane < lanes_of(type); ++lane) lanes.add(value.lanes[lane]);
+    return lanes;
   }
   const Wide number = lane_of(type, value, 0);
   // Readers of JSON lose the low bits of large numbers.
-  if (type == DataType::U64 || type == DataType::U128) return '"' + decimal(number) + '"';
-  return type == DataType::I32 ? scalar_text(type, number) : decimal(number);
+  if (is_wide(type)) return Json(decimal(number));
+  return Json::raw(has_sign(type) ? scalar_text(type, number) : decimal(number));
 }
 
 std::string buffer_text(const OutputBuffer& buffer) {
@@ -402,14 +417,13 @@ std::string buffer_text(const OutputBuffer& buffer) {
   return head + (buffer.element == DataType::Bytes ? bytes_text(buffer) : numbers_text(buffer));
 }
 
-std::string buffer_json(const OutputBuffer& buffer) {
-  std::string out = "{\"type\":" + json_quote(text(buffer.element)) + ",\"data\":[";
+Json buffer_json(const OutputBuffer& buffer) {
+  JsonList data;
   const std::size_t count = buffer.bytes.size() / stride(buffer.element);
   for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) out += ',';
-    out += value_json(buffer.element, element_at(buffer.element, buffer.bytes, i));
+    data.add(value_json(buffer.element, element_at(buffer.element, buffer.bytes, i)));
   }
-  return out + "]}";
+  return JsonObject().add("type", text(buffer.element)).add("data", data);
 }
 
 std::string difference(const Outputs& a, const Outputs& b) {
@@ -425,21 +439,6 @@ std::string difference(const Outputs& a, const Outputs& b) {
     return left.name + "[" + std::to_string(element) + "]: " + value(left) + " and " + value(right);
   }
   return {};
-}
-
-std::string digest_of(const Outputs& outputs) {
-  constexpr std::size_t kBytes = 32;
-  crypto_generichash_state state;
-  crypto_generichash_init(&state, nullptr, 0, kBytes);
-  for (const OutputBuffer& buffer : outputs.buffers) {
-    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(buffer.bytes.data()),
-                              buffer.bytes.size());
-  }
-  unsigned char digest[kBytes];
-  crypto_generichash_final(&state, digest, kBytes);
-  std::string out;
-  for (unsigned char byte : digest) out += hexadecimal(byte, 2).substr(2);
-  return out;
 }
 
 }  // namespace vyre

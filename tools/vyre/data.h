@@ -45,7 +45,7 @@ Result<Bytes> read_data(const BufferDecl& buffer, std::string_view data, std::ui
 
 // A value as programs write it, but without its type: `-3`, `0xdeadbeef`, `(1, 2)`, `true`.
 std::string value_text(DataType type, const Bits& value);
-std::string value_json(DataType type, const Bits& value);
+Json value_json(DataType type, const Bits& value);
 
 // Element `index` of a buffer. The word of a bool stays as it is.
 Bits element_at(DataType element, std::span<const std::byte> bytes, std::size_t index);
@@ -54,12 +54,9 @@ Bits element_at(DataType element, std::span<const std::byte> bytes, std::size_t 
 std::string buffer_text(const OutputBuffer& buffer);
 
 // {"type":"u32","data":[…]}
-std::string buffer_json(const OutputBuffer& buffer);
+Json buffer_json(const OutputBuffer& buffer);
 
 // Where the results of two runs first differ: "out[3]: 5 and 7". Nothing when they are equal.
 std::string difference(const Outputs& a, const Outputs& b);
-
-// BLAKE2b-256 of the contents of all buffers, one after the other, in hexadecimal.
-std::string digest_of(const Outputs& outputs);
 
 }  // namespace vyre

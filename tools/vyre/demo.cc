@@ -71,11 +71,9 @@ bool show_digest(const Console& console) {
   constexpr std::string_view kKnown =
       "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
   console.print("2. SHA-256 of \"abc\", on every backend that can run here.\n\n");
-  const Result<Loaded> loaded = load({"sha256.vyre", std::string(example("sha256"))});
+  const Result<Loaded> loaded = load_module({"sha256.vyre", std::string(example("sha256"))});
   if (!loaded.ok()) return false;
-  Registry registry;
-  if (!registry.add(loaded->module).ok()) return false;
-  const auto& program = std::get<Program>(loaded->module.items.back());
+  const Linked program = program_at(*loaded, loaded->module.items.size() - 1);
   bool right = true;
   for (const Backend& backend : all_backends()) {
     const Opened opened = backend.open(0);
@@ -90,7 +88,7 @@ bool show_digest(const Console& console) {
     const Result<Outputs> outputs =
         dispatch(program, {1, 1, 1},
                  {{"text", std::string_view("abc")}, {"bounds", bounds}, {"digests", zeros}},
-                 {opened.device.get(), &registry, {}});
+                 {opened.device.get(), {}});
     if (!outputs.ok()) {
       if (outputs.diagnostics()[0].code == Code::B003) {
         console.print(line + outputs.diagnostics()[0].problem + "\n");
@@ -100,7 +98,7 @@ bool show_digest(const Console& console) {
       return false;
     }
     std::string hash;
-    for (std::uint32_t word : outputs->get<std::uint32_t>("digests")) {
+    for (std::uint32_t word : *outputs->get<std::uint32_t>("digests")) {
       char digits[9];
       std::snprintf(digits, sizeof digits, "%08x", word);
       hash += digits;

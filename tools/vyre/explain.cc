@@ -47,6 +47,19 @@ std::string plain(std::string_view page) {
   return out;
 }
 
+JsonObject code_json(Code code, std::string_view page) {
+  JsonObject each;
+  each.add("code", name(code)).add("title", title(code));
+  if (!page.empty()) each.add("page", page);
+  return each;
+}
+
+std::string codes_json() {
+  JsonList list;
+  for (Code code : all_codes()) list.add(code_json(code, ""));
+  return JsonObject().add("codes", list).line();
+}
+
 std::string list_of_codes() {
   std::string out;
   for (Code code : all_codes())
@@ -74,7 +87,8 @@ std::string markdown() {
 int run_explain(const Invocation& invocation, const Console& console) {
   if (invocation.has("--markdown")) return print_text(markdown(), invocation.json(), console);
   if (invocation.operands.empty()) {
-    return print_text(list_of_codes(), invocation.json(), console);
+    console.print(invocation.json() ? codes_json() : list_of_codes());
+    return kFine;
   }
   std::string wanted(invocation.operands[0]);
   for (char& c : wanted) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -83,7 +97,9 @@ int run_explain(const Invocation& invocation, const Console& console) {
     return report({{diagnose<message::unknown_code>(shorten(invocation.operands[0]))}},
                   invocation.json(), console);
   }
-  return print_text(heading_of(*code) + "\n\n" + plain(page_of(*code)), invocation.json(), console);
+  console.print(invocation.json() ? code_json(*code, page_of(*code)).line()
+                                  : heading_of(*code) + "\n\n" + plain(page_of(*code)));
+  return kFine;
 }
 
 }  // namespace vyre

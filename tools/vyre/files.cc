@@ -84,7 +84,7 @@ std::vector<std::string_view> inputs_of(const Invocation& invocation) {
   return paths;
 }
 
-Result<bool> check_writable(std::string_view path, std::span<const std::string_view> inputs,
+Result<void> check_writable(std::string_view path, std::span<const std::string_view> inputs,
                             const Console& console) {
   const std::string file(path);
   if (file.empty()) {
@@ -96,7 +96,7 @@ Result<bool> check_writable(std::string_view path, std::span<const std::string_v
   if (exists && !S_ISREG(status.st_mode)) {
     if (S_ISDIR(status.st_mode)) errno = EISDIR;
     if (S_ISDIR(status.st_mode) || access(file.c_str(), W_OK) != 0) return failed_to_write(path);
-    return true;
+    return {};
   }
   for (std::string_view each : inputs) {
     struct stat input{};
@@ -114,10 +114,10 @@ Result<bool> check_writable(std::string_view path, std::span<const std::string_v
   const std::size_t slash = file.rfind('/');
   const std::string folder = slash == file.npos ? "." : slash == 0 ? "/" : file.substr(0, slash);
   if (access(folder.c_str(), W_OK | X_OK) != 0) return failed_to_write(path);
-  return true;
+  return {};
 }
 
-Result<bool> write_file(std::string_view path, std::string_view bytes) {
+Result<void> write_file(std::string_view path, std::string_view bytes) {
   // A finished file takes the place of the old one; what a link points to is replaced, not the
   // link.
   std::string target(path);
@@ -133,7 +133,7 @@ Result<bool> write_file(std::string_view path, std::string_view bytes) {
     if (file == nullptr) return failed_to_write(path);
     const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
     if (std::fclose(file) != 0 || !written) return failed_to_write(path);
-    return true;
+    return {};
   }
   const Interruptible interruptible;
   // Not with the name of the file in it, which may be as long as names can be.
@@ -162,7 +162,7 @@ Result<bool> write_file(std::string_view path, std::string_view bytes) {
     return diagnostic;
   }
   name_temporary(nullptr);
-  return true;
+  return {};
 }
 
 }  // namespace vyre

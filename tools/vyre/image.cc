@@ -41,7 +41,7 @@ Format format_of(const ImageRequest& request, const OutputBuffer& buffer) {
 
 std::uint8_t gray_of(DataType type, const Bits& value) {
   if (type == DataType::Bool) return value.lanes[0] != 0 ? 255 : 0;
-  if (type == DataType::I32 && value.lanes[0] >> 31 != 0) return 0;
+  if (has_sign(type) && value.lanes[0] >> 31 != 0) return 0;
   if ((value.lanes[1] | value.lanes[2] | value.lanes[3]) != 0) return 255;
   return static_cast<std::uint8_t>(std::min(value.lanes[0], 255u));
 }

@@ -24,7 +24,7 @@ struct Picture {
   std::vector<std::uint8_t> rgba;
 };
 
-// rgba8: four bytes per pixel, whatever the elements are. gray8: one element per pixel, clamped to
+// rgba8: four bytes per pixel, for all element types. gray8: one element per pixel, clamped to
 // 255; of a bool 0 or 255, of bytes one byte. By default gray8 for bool, u64, u128 and for bytes
 // with one byte per pixel, else rgba8.
 Result<Picture> make_picture(const ImageRequest& request, const OutputBuffer& buffer);
@@ -32,7 +32,7 @@ Result<Picture> make_picture(const ImageRequest& request, const OutputBuffer& bu
 std::string png_of(const Picture& picture);
 
 // At most `columns` wide. In colour two pixels share a character, one above the other; without,
-// characters of different darkness stand for the brightness.
+// characters of different darkness show the brightness.
 std::string draw(const Picture& picture, std::size_t columns, bool colour);
 
 // What a drawing on standard output may use: the terminal's width, or 80 columns.

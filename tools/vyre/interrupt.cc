@@ -26,7 +26,7 @@ std::atomic<const Farewell*> ready_farewell = nullptr;
 void end_process(int) {
   if (const char* path = temporary) unlink(path);
   if (const Farewell* last = ready_farewell) {
-    // A pipe that nobody reads, or a stopped terminal, would keep us.
+    // Writing to a full pipe or a stopped terminal would block.
     pollfd ready{last->descriptor, POLLOUT, 0};
     if (poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
       (void)!write(last->descriptor, last->text.data(), last->text.size());
@@ -65,7 +65,7 @@ Interruptible::Interruptible() {
   action.sa_handler = on_signal;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);
-    // Who starts us in the background may have had it ignored; then it stays so.
+    // A parent that starts us in the background may ignore the signal; then it stays ignored.
     if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
   }
 }
@@ -75,7 +75,7 @@ Interruptible::Interruptible(bool json, const Console& console) : Interruptible(
   if (json) {
     farewell = {fileno(console.out), to_json({{stopped}})};
   } else {
-    // There may be a line that tells the progress.
+    // There may be a line that shows the progress.
     const std::string blank = console.err_is_terminal ? "\r" + std::string(60, ' ') + "\r" : "";
     farewell = {fileno(console.err), blank + render(stopped, console.colour)};
   }

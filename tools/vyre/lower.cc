@@ -11,8 +11,6 @@
 namespace vyre {
 namespace {
 
-constexpr std::string_view kSynopsis =
-    "lower FILE --to llvm|asm|ptx [--program NAME] [--cpu TARGET]";
 constexpr std::string_view kFolders = "VYRE_CACHE, XDG_CACHE_HOME and HOME";
 constexpr std::string_view kFilling = "cache FILE… --cpu TARGET";
 
@@ -25,22 +23,17 @@ std::string target_names() {
 }
 
 // The files' programs, compiled into the cache; how many they are.
-Result<std::uint64_t> fill_cache(const Invocation& invocation, const CpuTarget& target,
+Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view kind,
                                  const Console& console) {
   std::uint64_t count = 0;
   for (std::string_view path : invocation.operands) {
     Result<Source> source = read_input(path, console);
     if (!source.ok()) return source.diagnostics();
-    const Result<Loaded> loaded = load(std::move(*source));
+    const Result<Loaded> loaded = load_module(std::move(*source));
     if (!loaded.ok()) return loaded.diagnostics();
-    Registry registry;
-    if (const auto added = registry.add(loaded->module); !added.ok()) return added.diagnostics();
-    for (const Item& item : loaded->module.items) {
-      const Program* program = std::get_if<Program>(&item);
-      if (program == nullptr) continue;
-      const Result<Linked> linked = link(*program, registry);
-      if (!linked.ok()) return linked.diagnostics();
-      const Result<CpuProgram> made = compile_cpu(*linked, target);
+    for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
+      if (!std::holds_alternative<Program>(loaded->module.items[i])) continue;
+      const Result<Artifact> made = compile(program_at(*loaded, i), *find_backend("cpu"), kind);
       if (!made.ok()) return made.diagnostics();
       if (!read_cache(made->key)) {
         const CacheStats stats = cache_stats();
@@ -62,8 +55,8 @@ int run_lower(const Invocation& invocation, const Console& console) {
   std::vector<Diagnostic> wrong;
   const std::string_view to = invocation.value("--to");
   if (!invocation.has("--to")) {
-    wrong.push_back(
-        diagnose<message::missing_operand>("lower", "to know what to print", kSynopsis));
+    wrong.push_back(diagnose<message::missing_operand>("lower", "to know what to print",
+                                                       invocation.verb.usage));
   } else if (to != "llvm" && to != "asm" && to != "ptx") {
     wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), "llvm, asm, ptx"));
   }
@@ -78,18 +71,15 @@ int run_lower(const Invocation& invocation, const Console& console) {
                                                         target_names()));
     }
   } else if (!target && !is_ptx) {
-    wrong.push_back(diagnose<message::missing_operand>("lower", "the kind of machine", kSynopsis));
+    wrong.push_back(
+        diagnose<message::missing_operand>("lower", "the kind of machine", invocation.verb.usage));
   }
   if (!wrong.empty()) return report(wrong, json, console);
 
   Result<Source> source = read_input(invocation.operands[0], console);
   if (!source.ok()) return report(source.diagnostics(), json, console);
-  const Result<Loaded> loaded = load(std::move(*source));
+  const Result<Loaded> loaded = load_module(std::move(*source));
   if (!loaded.ok()) return report(loaded.diagnostics(), json, console);
-  Registry registry;
-  if (const auto added = registry.add(loaded->module); !added.ok()) {
-    return report(added.diagnostics(), json, console);
-  }
   const std::string_view only = invocation.value("--program");
   std::string out;
   std::string names;
@@ -100,18 +90,17 @@ int run_lower(const Invocation& invocation, const Console& console) {
     if (program == nullptr) continue;
     names += (names.empty() ? "" : ", ") + shorten(program->name);
     if (invocation.has("--program") && program->name != only) continue;
-    Result<Linked> linked = link(*program, registry);
-    if (!linked.ok()) return report(linked.diagnostics(), json, console);
+    Linked linked = program_at(*loaded, i);
     if (is_ptx) {
-      linked->source = lines[i];
-      const Result<PtxKernel> kernel = compile_ptx(*linked);
+      linked.set_source(lines[i]);
+      const Result<PtxKernel> kernel = compile_ptx(linked);
       if (!kernel.ok()) return report(kernel.diagnostics(), json, console);
-      if (out.empty()) out = ptx_header(linked->source.file);
+      if (out.empty()) out = ptx_header(lines[i].file);
       out += "\n" + kernel->text;
       continue;
     }
     const Result<std::string> text =
-        show_cpu(*linked, *target, to == "asm" ? CpuText::Assembly : CpuText::Llvm);
+        show_cpu(linked, *target, to == "asm" ? CpuText::Assembly : CpuText::Llvm);
     if (!text.ok()) return report(text.diagnostics(), json, console);
     out += *text;
   }
@@ -148,7 +137,7 @@ int run_cache(const Invocation& invocation, const Console& console) {
 
   std::uint64_t compiled = 0;
   if (fills) {
-    const Result<std::uint64_t> count = fill_cache(invocation, *target, console);
+    const Result<std::uint64_t> count = fill_cache(invocation, kind, console);
     if (!count.ok()) return report(count.diagnostics(), json, console);
     compiled = *count;
   }
@@ -156,11 +145,11 @@ int run_cache(const Invocation& invocation, const Console& console) {
   const CacheStats stats = cache_stats();
   const bool used = stats.refusal.empty();
   if (json) {
-    console.print(
-        "{\"folder\":" + json_quote(stats.folder) + ",\"files\":" + std::to_string(stats.files) +
-        ",\"bytes\":" + std::to_string(stats.bytes) + ",\"compiled\":" + std::to_string(compiled) +
-        ",\"cleared\":" + std::to_string(cleared) +
-        (used ? "" : ",\"unused\":" + json_quote(stats.refusal)) + "}\n");
+    JsonObject out;
+    out.add("folder", stats.folder).add("files", stats.files).add("bytes", stats.bytes);
+    out.add("compiled", compiled).add("cleared", cleared);
+    if (!used) out.add("unused", stats.refusal);
+    console.print(out.line());
   } else if (stats.folder.empty()) {
     console.print("There is no cache: none of " + std::string(kFolders) + " is set.\n");
   } else if (!used) {
@@ -177,7 +166,7 @@ int run_cache(const Invocation& invocation, const Console& console) {
     console.print(plural(stats.files, "program") + ", " + plural(stats.bytes, "byte") + " in " +
                   path_text(stats.folder) + "\n");
   }
-  // Who wants it cleared does not want to hear that it is fine.
+  // If programs are left, clearing has failed.
   const bool is_cleared = used && stats.files == 0;
   return is_cleared || !invocation.has("--clear") ? kFine : kEnvironment;
 }

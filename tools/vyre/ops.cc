@@ -1,12 +1,14 @@
 // `vyre ops` and `vyre elementwise`: the operations and the standard library, from their tables.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/data.h"
 #include "vyre/base/text.h"
 #include "vyre/library/library.h"
 #include "vyre/passes/inline.h"
+#include "vyre/prove/prove.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -98,7 +100,7 @@ std::string listing(const Registry& registry) {
     for (std::string_view id : ids) names.push_back(id.substr(family.size() + 1));
     out += "  " + std::string(family) + "\n" + wrapped(names, 4);
   }
-  return out + "\nvyre ops NAME shows one operation, op or family, or searches for a word.\n";
+  return out + "\nvyre ops WORD… shows one operation, op or family, or searches for words.\n";
 }
 
 std::string describe(const OperationInfo& row) {
@@ -129,15 +131,142 @@ std::string describe(const Op& op, const Registry& registry) {
   return out + "\nwithout calls:\n" + print(Module{{*flat}});
 }
 
-std::string rows(const std::vector<const Op*>& ops) {
+// --- Searching ----------------------------------------------------------------------------------
+
+struct Found {
+  std::vector<const OperationInfo*> operations;
+  std::vector<const AtomicInfo*> atomics;
+  std::vector<const Op*> ops;
+
+  bool empty() const { return operations.empty() && atomics.empty() && ops.empty(); }
+};
+
+// Lower case without underscores, so that `mulhi` is near `mul_high`.
+std::string squeezed(std::string_view text) {
   std::string out;
-  for (const Op* op : ops) out += op->id + signature_of(*op) + "\n    " + op->description + "\n";
-  return out + "\nvyre ops NAME shows one of them.\n";
+  for (char c : text) {
+    if (c != '_') out += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  }
+  return out;
 }
 
-bool has_word(std::string_view text, std::string_view word) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return !std::ranges::search(text, word, {}, lower, lower).empty();
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) words.push_back(squeezed(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+// How well a name and what is said about it fit the words: 0 the name itself, 1 its beginning, 2
+// words in the name, 3 words in the description; nothing where a word is missing.
+std::optional<int> rank(std::string_view name, std::string_view description,
+                        const std::vector<std::string>& words) {
+  const std::string last = squeezed(name.substr(name.rfind('.') + 1));
+  const std::string whole = squeezed(name);
+  const std::string said = squeezed(description);
+  std::string wanted;
+  for (const std::string& word : words) wanted += word;
+  if (last == wanted) return 0;
+  if (last.starts_with(wanted)) return 1;
+  const auto in_name = [&](const std::string& word) { return whole.find(word) != whole.npos; };
+  const auto anywhere = [&](const std::string& word) {
+    return in_name(word) || said.find(word) != said.npos;
+  };
+  if (std::ranges::all_of(words, in_name)) return 2;
+  return std::ranges::all_of(words, anywhere) ? std::optional(3) : std::nullopt;
+}
+
+// What fits the words, the best first.
+Found search(std::string_view wanted, const Registry& registry) {
+  const std::vector<std::string> words = words_of(wanted);
+  Found found;
+  for (const OperationInfo& row : all_operations()) {
+    if (is_form(row.op) || row.precedence != 0) continue;
+    if (rank(row.text, row.meaning, words).value_or(3) < 3) found.operations.push_back(&row);
+  }
+  for (const AtomicInfo& row : all_atomics()) {
+    if (rank(row.text, row.meaning, words).value_or(3) < 3) found.atomics.push_back(&row);
+  }
+  std::map<int, std::vector<const Op*>> ranked;
+  for (const Op* op : registry.all()) {
+    if (const std::optional<int> fit = rank(op->id, op->description, words)) {
+      ranked[*fit].push_back(op);
+    }
+  }
+  for (const auto& [fit, ops] : ranked) found.ops.insert(found.ops.end(), ops.begin(), ops.end());
+  return found;
+}
+
+// One operation, op or family by its name.
+Found named(std::string_view wanted, const Registry& registry) {
+  Found found;
+  for (const OperationInfo& row : all_operations()) {
+    if (!is_form(row.op) && (row.text == wanted || row.name == wanted)) {
+      found.operations.push_back(&row);
+    }
+  }
+  for (const AtomicInfo& row : all_atomics()) {
+    if (row.text == wanted) found.atomics.push_back(&row);
+  }
+  if (const Op* op = registry.find(wanted)) found.ops.push_back(op);
+  if (!found.empty()) return found;
+  const std::string family = std::string(wanted) + (wanted.ends_with('.') ? "" : ".");
+  for (const Op* op : registry.all()) {
+    if (op->id.starts_with(family)) found.ops.push_back(op);
+  }
+  return found;
+}
+
+std::string text_of(const Found& found, bool in_full, const Registry& registry) {
+  std::string out;
+  for (const OperationInfo* row : found.operations) out += describe(*row);
+  for (const AtomicInfo* row : found.atomics) out += describe(*row);
+  for (const Op* op : found.ops) {
+    out += in_full ? describe(*op, registry)
+                   : op->id + signature_of(*op) + "\n    " + op->description + "\n";
+  }
+  return in_full || found.ops.empty() ? out : out + "\nvyre ops ID shows one of them.\n";
+}
+
+std::string json_of(const Found& found, bool in_full, const Registry& registry) {
+  JsonList operations;
+  for (const OperationInfo* row : found.operations) {
+    JsonObject each;
+    each.add("name", row->name).add("text", print_applied(*row)).add("types", types_of(*row));
+    each.add("signature", signature_of(*row)).add("laws", row->laws).add("meaning", row->meaning);
+    operations.add(each);
+  }
+  JsonList atomics;
+  for (const AtomicInfo* row : found.atomics) {
+    atomics.add(JsonObject().add("text", row->text).add("meaning", row->meaning));
+  }
+  JsonList ops;
+  for (const Op* op : found.ops) {
+    JsonList laws;
+    for (const Law& law : op->laws) laws.add(print_law(law));
+    JsonList examples;
+    if (const LibraryEntry* entry = find_library_entry(op->id)) {
+      for (std::string_view example : entry->examples) examples.add(example);
+    }
+    JsonObject each;
+    each.add("id", op->id).add("signature", signature_of(*op));
+    each.add("description", op->description).add("laws", laws).add("examples", examples);
+    if (in_full) each.add("text", describe(*op, registry));
+    ops.add(each);
+  }
+  return JsonObject().add("operations", operations).add("atomics", atomics).add("ops", ops).line();
+}
+
+Found everything(const Registry& registry) {
+  Found found{{}, {}, registry.all()};
+  for (const OperationInfo& row : all_operations()) {
+    if (!is_form(row.op)) found.operations.push_back(&row);
+  }
+  for (const AtomicInfo& row : all_atomics()) found.atomics.push_back(&row);
+  return found;
 }
 
 std::string markdown() {
@@ -209,26 +338,18 @@ std::string markdown() {
 
 // --- Proving ------------------------------------------------------------------------------------
 
-// The library and the ops of --file.
-struct Known {
-  Registry registry;
-  Loaded file;  // nothing without one
-};
-
 struct Proving {
   std::string text;
-  std::string json;
+  JsonList json;
   std::vector<Diagnostic> wrong;
 };
 
 // Where an op of the file declares a law.
-Diagnostic located(Diagnostic diagnostic, const Known& known, const Op& op, std::size_t law) {
-  for (std::size_t i = 0; i < known.file.positions.size(); ++i) {
-    const Op* own = std::get_if<Op>(&known.file.module.items[i]);
+Diagnostic located(Diagnostic diagnostic, const Loaded& known, const Op& op, std::size_t law) {
+  for (std::size_t i = 0; i < known.positions.size(); ++i) {
+    const Op* own = std::get_if<Op>(&known.module.items[i]);
     if (own == nullptr || own->id != op.id) continue;
-    Findings findings;
-    findings.add(std::move(diagnostic), known.file.positions[i].laws[law]);
-    return std::move(findings).located(known.file.source)[0];
+    return vyre::located(std::move(diagnostic), known.source, known.positions[i].laws[law]);
   }
   return diagnostic;
 }
@@ -241,7 +362,7 @@ std::string seconds_text(const Proof& proof) {
 }
 
 // False: there is no solver.
-bool prove_laws(const Op& op, const Known& known, const Registry& registry, Proving& proving) {
+bool prove_laws(const Op& op, const Loaded& known, const Registry& registry, Proving& proving) {
   proving.text += op.id + (op.laws.empty() ? ": declares no laws\n" : "\n");
   for (std::size_t i = 0; i < op.laws.size(); ++i) {
     const Law& law = op.laws[i];
@@ -270,17 +391,16 @@ bool prove_laws(const Op& op, const Known& known, const Registry& registry, Prov
       wrong(diagnose<message::law_unproved>(name, op.id, proof->reason));
     }
     proving.text += "  " + padded(name, 40) + verdict + "\n";
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.3f", proof->seconds);
-    proving.json += (proving.json.empty() ? "" : ",") + ("{\"op\":" + json_quote(op.id)) +
-                    ",\"law\":" + json_quote(name) +
-                    ",\"proved\":" + (proof->verdict == Proof::Verdict::Proved ? "true" : "false") +
-                    ",\"seconds\":" + seconds + "}";
+    proving.json.add(JsonObject()
+                         .add("op", op.id)
+                         .add("law", name)
+                         .add("proved", proof->verdict == Proof::Verdict::Proved)
+                         .add("seconds", Json(proof->seconds, 4)));
   }
   return true;
 }
 
-int report_proofs(const std::vector<const Op*>& ops, const Known& known, const Registry& registry,
+int report_proofs(const std::vector<const Op*>& ops, const Loaded& known, const Registry& registry,
                   bool json, const Console& console) {
   Proving proving;
   for (const Op* op : ops) {
@@ -291,22 +411,16 @@ int report_proofs(const std::vector<const Op*>& ops, const Known& known, const R
     proving.text.clear();
   }
   if (!proving.wrong.empty()) return report(proving.wrong, json, console);
-  if (json) console.print("{\"laws\":[" + proving.json + "]}\n");
+  if (json) console.print(JsonObject().add("laws", proving.json).line());
   return kFine;
 }
 
-Result<Known> read_known(const Invocation& invocation, const Console& console) {
-  Known known;
-  if (!invocation.has("--file")) return known;
+// The library and the ops of --file.
+Result<Loaded> read_known(const Invocation& invocation, const Console& console) {
+  if (!invocation.has("--file")) return Loaded{};
   Result<Source> source = read_input(invocation.value("--file"), console);
   if (!source.ok()) return source.diagnostics();
-  Result<Loaded> loaded = load(std::move(*source));
-  if (!loaded.ok()) return loaded.diagnostics();
-  known.file = std::move(*loaded);
-  if (const Result<bool> added = known.registry.add(known.file.module); !added.ok()) {
-    return added.diagnostics();
-  }
-  return known;
+  return load_module(std::move(*source));
 }
 
 Diagnostic unknown_op(std::string_view id, const Registry& registry) {
@@ -320,10 +434,13 @@ Diagnostic unknown_op(std::string_view id, const Registry& registry) {
 int run_ops(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   if (invocation.has("--markdown")) return print_text(markdown(), json, console);
-  const Result<Known> known = read_known(invocation, console);
+  const Result<Loaded> known = read_known(invocation, console);
   if (!known.ok()) return report(known.diagnostics(), json, console);
   const Registry& registry = known->registry;
-  const std::string_view wanted = invocation.operands.empty() ? "" : invocation.operands[0];
+  std::string wanted;
+  for (std::string_view word : invocation.operands) {
+    wanted += (wanted.empty() ? "" : " ") + std::string(word);
+  }
   if (invocation.has("--prove")) {
     std::vector<const Op*> ops;
     if (wanted.empty() && !invocation.has("--file")) {
@@ -332,7 +449,7 @@ int run_ops(const Invocation& invocation, const Console& console) {
                     json, console);
     }
     if (wanted.empty()) {
-      for (const Item& item : known->file.module.items) {
+      for (const Item& item : known->module.items) {
         if (const Op* op = std::get_if<Op>(&item)) ops.push_back(op);
       }
     } else if (const Op* op = registry.find(wanted)) {
@@ -341,7 +458,7 @@ int run_ops(const Invocation& invocation, const Console& console) {
     if (!ops.empty() || wanted.empty()) {
       return report_proofs(ops, *known, registry, json, console);
     }
-    // A built-in operation stands for itself on each of its types.
+    // A built-in operation is proved on each of its types.
     for (const Op* op : builtin_ops().all()) {
       if (!op->id.starts_with("builtin.")) continue;
       const OperationInfo& row = info(op->body[std::get<Return>(op->body.stmts[0]).value].op);
@@ -350,35 +467,26 @@ int run_ops(const Invocation& invocation, const Console& console) {
     if (!ops.empty()) return report_proofs(ops, *known, builtin_ops(), json, console);
     return report({{unknown_op(wanted, registry)}}, json, console);
   }
-  if (wanted.empty()) return print_text(listing(registry), json, console);
-
-  std::string found;
+  if (wanted.empty()) {
+    console.print(json ? json_of(everything(registry), false, registry) : listing(registry));
+    return kFine;
+  }
+  Found found = named(wanted, registry);
+  if (found.empty()) found = search(wanted, registry);
+  if (!found.empty()) {
+    const bool in_full = found.ops.size() == 1;
+    console.print(json ? json_of(found, in_full, registry) : text_of(found, in_full, registry));
+    return kFine;
+  }
   std::vector<std::string_view> names;
   for (const OperationInfo& row : all_operations()) {
-    if (is_form(row.op)) continue;
-    if (row.text == wanted || row.name == wanted) found += describe(row);
-    names.push_back(row.text);
+    if (!is_form(row.op)) names.push_back(row.text);
   }
-  for (const AtomicInfo& row : all_atomics()) {
-    if (row.text == wanted) found += describe(row);
-    names.push_back(row.text);
-  }
-  if (const Op* op = registry.find(wanted)) found += describe(*op, registry);
-  if (!found.empty()) return print_text(found, json, console);
-
-  std::vector<const Op*> in_family;
-  std::vector<const Op*> with_word;
+  for (const AtomicInfo& row : all_atomics()) names.push_back(row.text);
   for (std::string_view id : registry.ids()) {
     names.push_back(id);
     names.push_back(id.substr(id.rfind('.') + 1));
-    const std::string family = std::string(wanted) + (wanted.ends_with('.') ? "" : ".");
-    if (id.starts_with(family)) in_family.push_back(registry.find(id));
   }
-  if (!in_family.empty()) return print_text(rows(in_family), json, console);
-  for (const Op* op : registry.all()) {
-    if (has_word(op->id, wanted) || has_word(op->description, wanted)) with_word.push_back(op);
-  }
-  if (!with_word.empty()) return print_text(rows(with_word), json, console);
   const std::string_view near = nearest(wanted, names);
   const Diagnostic error = near.empty() ? diagnose<message::no_such_op>(shorten(wanted))
                                         : diagnose<message::misspelt_topic>(shorten(wanted), near);
@@ -387,7 +495,7 @@ int run_ops(const Invocation& invocation, const Console& console) {
 
 int run_elementwise(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
-  const Result<Known> known = read_known(invocation, console);
+  const Result<Loaded> known = read_known(invocation, console);
   if (!known.ok()) return report(known.diagnostics(), json, console);
   const Registry& registry = known->registry;
   std::vector<const Op*> chain;
@@ -403,8 +511,8 @@ int run_elementwise(const Invocation& invocation, const Console& console) {
   const Result<Linked> linked = link(*program, registry);
   if (!linked.ok()) return report(linked.diagnostics(), json, console);
   Module module;
-  for (const Op& op : linked->ops) {
-    if (find_library_entry(op.id) == nullptr) module.items.emplace_back(op);
+  for (const auto& op : linked->ops()) {
+    if (find_library_entry(op->id) == nullptr) module.items.emplace_back(*op);
   }
   module.items.emplace_back(*program);
   return print_text(print(module), json, console);

@@ -6,6 +6,8 @@
 #include "vyre/backends/variants.h"
 #include "vyre/base/text.h"
 #include "vyre/passes/affine.h"
+#include "vyre/passes/lower.h"
+#include "vyre/passes/lowered.h"
 #include "vyre/passes/pass.h"
 #include "vyre/vyre.h"
 
@@ -18,6 +20,25 @@ std::string pass_names() {
     names += (names.empty() ? "" : ", ") + std::string(pass.name);
   }
   return names;
+}
+
+// What a target has that lacks what is listed.
+Result<Capabilities> target_without(std::string_view list) {
+  Capabilities target;
+  std::string names;
+  for (const CapabilityInfo& each : all_capabilities()) {
+    names += (names.empty() ? "" : ", ") + std::string(each.name);
+  }
+  while (!list.empty()) {
+    const std::string_view name = list.substr(0, list.find(','));
+    const CapabilityInfo* found = find_capability(name);
+    if (found == nullptr) {
+      return diagnose<message::unknown_choice>("--without", shown(name), names);
+    }
+    target.*found->member = false;
+    list.remove_prefix(std::min(list.size(), name.size() + 1));
+  }
+  return target;
 }
 
 std::string assumption_list(const Variant& variant, const Program& program) {
@@ -50,9 +71,10 @@ std::string head_of(const Program& program, StmtId id) {
 }
 
 // Why an access is as it is.
-std::string reason(const Program& program, const CheckedAccess& access) {
+std::string reason(const Program& program, const std::vector<bool>& data,
+                   const CheckedAccess& access) {
   if (access.verdict == CheckedAccess::Verdict::Checked) {
-    return access.from_data ? "the index comes from data" : "";
+    return data[access.index.index] ? "the index comes from data" : "";
   }
   std::string why;
   if (access.guard.exists()) why = head_of(program, access.guard);
@@ -69,54 +91,108 @@ std::string reason(const Program& program, const CheckedAccess& access) {
   return why;
 }
 
-// One line for each access.
-std::string explain_bounds(const Variant& variant) {
+// The index as the source writes it where it can be told: a local that the optimiser made is
+// replaced by its value.
+std::string written_index(const Program& program, const Program& source, ExprId index) {
+  const auto in_source = [&](const std::string& name) {
+    return std::ranges::find(source.body.locals, name, &Local::name) != source.body.locals.end();
+  };
+  while (program.body[index].op == Operation::Local) {
+    const LocalId local{program.body[index].imm};
+    if (in_source(program.body[local].name)) break;
+    const auto made = std::ranges::find_if(program.body.stmts, [&](const Stmt& stmt) {
+      const Let* let = std::get_if<Let>(&stmt);
+      return let != nullptr && let->local == local;
+    });
+    if (made == program.body.stmts.end()) break;
+    index = std::get<Let>(*made).value;
+  }
+  return print_expr(program.body, program.buffers, index, kLong);
+}
+
+struct ExplainedAccess {
+  std::uint32_t line;  // of the source, or 0
+  std::string path;    // of the statement in the optimised program
+  std::string_view kind;
+  std::string buffer;
+  std::string index;
+  std::string shape;
+  std::string_view verdict;
+  std::string why;
+};
+
+struct ExplainedProgram {
+  std::string name;
+  std::vector<ExplainedAccess> accesses;
+  std::string assumptions;
+};
+
+ExplainedProgram explain_bounds(const Variant& variant, const Program& source,
+                                const SourceLines& lines) {
   const Program& program = variant.program;
   const Shapes shapes = shapes_of(program);
-  struct Line {
-    std::string access;
-    std::string verdict;
-    std::string why;
-    std::string shape;
-  };
-  std::vector<Line> lines;
-  std::array<std::size_t, 3> counts{};
-  std::array<std::size_t, 3> widths{};
+  const std::vector<std::uint32_t> origins = lines_of(program, source, lines.lines);
+  const std::vector<bool> data = depends_on_data(program);
+  ExplainedProgram explained{program.name, {}, assumption_list(variant, program)};
   for (const CheckedAccess& access : variant.bounds.accesses) {
     constexpr std::string_view kVerdicts[] = {"checked", "proved", "specialised"};
-    const auto verdict = static_cast<std::size_t>(access.verdict);
-    ++counts[verdict];
-    std::string what = "load ";
-    if (!access.load.exists()) {
-      what = std::holds_alternative<Store>(program.body[access.stmt]) ? "store " : "atomic ";
-    }
-    const std::string element = program.buffers[access.buffer.index].name + "[" +
-                                print_expr(program.body, program.buffers, access.index, kLong) +
-                                "]";
-    lines.push_back({path_of(program.body, access.stmt) + ": " + what + element,
-                     std::string(kVerdicts[verdict]), reason(program, access),
-                     text(shapes[access.index])});
-    widths[0] = std::max(widths[0], width_of(lines.back().access));
-    widths[1] = std::max(widths[1], width_of(lines.back().verdict));
-    widths[2] = std::max(widths[2], width_of(lines.back().shape));
+    const std::string_view kind = access.load.exists() ? "load"
+                                  : std::holds_alternative<Store>(program.body[access.stmt])
+                                      ? "store"
+                                      : "atomic";
+    explained.accesses.push_back(
+        {origins.empty() ? 0 : origins[access.stmt.index], path_of(program.body, access.stmt), kind,
+         program.buffers[access.buffer.index].name, written_index(program, source, access.index),
+         text(shapes[access.index]), kVerdicts[static_cast<std::size_t>(access.verdict)],
+         reason(program, data, access)});
   }
-  std::string out = program.name + ": " + std::to_string(lines.size()) +
-                    (lines.size() == 1 ? " access, " : " accesses, ") + std::to_string(counts[1]) +
-                    " proved, " + std::to_string(counts[2]) + " specialised, " +
-                    std::to_string(counts[0]) + " checked\n";
-  for (const Line& line : lines) {
+  return explained;
+}
+
+// One line for each access.
+std::string text_of(const ExplainedProgram& program) {
+  const auto place = [](const ExplainedAccess& access) {
+    return (access.line > 0 ? "line " + std::to_string(access.line) : access.path) + ": " +
+           std::string(access.kind) + " " + access.buffer + "[" + access.index + "]";
+  };
+  std::array<std::size_t, 3> widths{};
+  for (const ExplainedAccess& access : program.accesses) {
+    widths[0] = std::max(widths[0], width_of(place(access)));
+    widths[1] = std::max(widths[1], width_of(access.shape));
+    widths[2] = std::max(widths[2], access.verdict.size());
+  }
+  const auto count = [&](std::string_view verdict) {
+    return std::to_string(std::ranges::count(program.accesses, verdict, &ExplainedAccess::verdict));
+  };
+  std::string out = program.name + ": " + std::to_string(program.accesses.size()) +
+                    (program.accesses.size() == 1 ? " access, " : " accesses, ") + count("proved") +
+                    " proved, " + count("specialised") + " specialised, " + count("checked") +
+                    " checked\n";
+  for (const ExplainedAccess& access : program.accesses) {
     const auto padded = [](const std::string& word, std::size_t width) {
       return word + std::string(width - width_of(word) + 2, ' ');
     };
-    std::string row = "  " + padded(line.access, widths[0]) + padded(line.shape, widths[2]) +
-                      padded(line.verdict, widths[1]) + line.why;
+    std::string row = "  " + padded(place(access), widths[0]) + padded(access.shape, widths[1]) +
+                      padded(std::string(access.verdict), widths[2]) + access.why;
     row.erase(row.find_last_not_of(' ') + 1);
     out += row + "\n";
   }
-  if (!variant.assumptions.empty()) {
-    out += "  assuming " + assumption_list(variant, program) + "\n";
-  }
+  if (!program.assumptions.empty()) out += "  assuming " + program.assumptions + "\n";
   return out;
+}
+
+std::string json_of(const ExplainedProgram& program) {
+  std::string accesses;
+  for (const ExplainedAccess& access : program.accesses) {
+    accesses +=
+        (accesses.empty() ? "" : ",") + ("{\"line\":" + std::to_string(access.line)) +
+        ",\"path\":" + json_quote(access.path) + ",\"kind\":" + json_quote(access.kind) +
+        ",\"buffer\":" + json_quote(access.buffer) + ",\"index\":" + json_quote(access.index) +
+        ",\"shape\":" + json_quote(access.shape) + ",\"verdict\":" + json_quote(access.verdict) +
+        ",\"reason\":" + json_quote(access.why) + "}";
+  }
+  return "{\"program\":" + json_quote(program.name) + ",\"accesses\":[" + accesses +
+         "],\"assuming\":" + json_quote(program.assumptions) + "}";
 }
 
 // The place of what inlining reports, in the file.
@@ -126,11 +202,9 @@ std::vector<Diagnostic> located(const std::vector<Diagnostic>& found, const Load
   for (Diagnostic& diagnostic : all) {
     diagnostic.file = loaded.source.file;
     if (loaded.positions.empty() || !diagnostic.statement) continue;
-    const std::uint32_t at = loaded.positions[item].statements[*diagnostic.statement].begin;
+    const std::uint32_t at = loaded.positions[item].statements[*diagnostic.statement].head.begin;
     diagnostic.path.clear();
-    Findings findings;
-    findings.add(std::move(diagnostic), {at, at + 1});
-    diagnostic = std::move(findings).located(loaded.source)[0];
+    diagnostic = vyre::located(std::move(diagnostic), loaded.source, {at, at + 1});
   }
   return all;
 }
@@ -155,7 +229,10 @@ int run_opt(const Invocation& invocation, const Console& console) {
   }
   // A pass that only runs by name is asked for by this too.
   const Pass* shown_pass = find_pass(shown_after);
-  if (shown_pass != nullptr && shown_pass->by_name && passes.empty()) passes.push_back(shown_pass);
+  if (shown_pass != nullptr && shown_pass->by_name() && passes.empty())
+    passes.push_back(shown_pass);
+  const Result<Capabilities> target = target_without(invocation.value("--without"));
+  if (!target.ok()) wrong.push_back(target.diagnostics()[0]);
   const bool dispatched = invocation.has("--grid") || invocation.has("--in");
   for (std::string_view other : {"--pass", "--print-after"}) {
     if (dispatched && invocation.has(other)) {
@@ -177,16 +254,14 @@ int run_opt(const Invocation& invocation, const Console& console) {
   } else {
     Result<Source> source = read_input(invocation.operands[0], console);
     if (!source.ok()) return report(source.diagnostics(), json, console);
-    Result<Loaded> loaded = load(std::move(*source));
+    Result<Loaded> loaded = load_module(std::move(*source));
     if (!loaded.ok()) return report(loaded.diagnostics(), json, console);
     request.loaded = std::move(*loaded);
-    if (const auto added = request.registry.add(request.loaded.module); !added.ok()) {
-      return report(added.diagnostics(), json, console);
-    }
   }
   const std::vector<Item>& items = request.loaded.module.items;
   const std::string_view only = invocation.value("--program");
   std::string out;
+  std::string bounds;
   std::string names;
   bool any = false;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -195,27 +270,32 @@ int run_opt(const Invocation& invocation, const Console& console) {
     names += (names.empty() ? "" : ", ") + shorten(program->name);
     if (invocation.has("--program") && program->name != only) continue;
     any = true;
-    const Result<Linked> linked = link(*program, request.registry);
-    if (!linked.ok()) return report(linked.diagnostics(), json, console);
+    const Linked linked = program_at(request.loaded, i);
     const auto add = [&](const std::string& more) { out += (out.empty() ? "" : "\n") + more; };
-    const Result<Program> result =
-        optimise(*linked, passes, [&](const Pass& pass, const Program& state) {
-          if (shown_after != "all" && shown_after != pass.name) return true;
-          add("// After " + std::string(pass.name) + ":\n" + print(Module{{state}}));
-          return true;
-        });
+    Result<Program> result = optimise(linked, passes, [&](const Pass& pass, const Program& state) {
+      if (shown_after != "all" && shown_after != pass.name) return true;
+      add("// After " + std::string(pass.name) + ":\n" + print(Module{{state}}));
+      return true;
+    });
     if (!result.ok())
       return report(located(result.diagnostics(), request.loaded, i), json, console);
+    if (!dispatched) *result = lower(*result, *target);
     Variant variant{*result, {}, {}};
     if (dispatched) {
       const std::vector<std::span<const std::byte>> contents(request.contents.begin(),
                                                              request.contents.end());
-      variant = special_variant(*result, facts_of(*program, request.grid, contents));
+      const DispatchFacts facts = facts_of(*program, request.grid, contents);
+      variant = special_variant(*result, facts);
+      variant.program = lower(variant.program, *target);
+      variant.bounds = bounds_of(variant.program, &facts);
     } else if (explains) {
       variant.bounds = bounds_of(*result);
     }
     if (explains) {
-      add(explain_bounds(variant));
+      const ExplainedProgram explained =
+          explain_bounds(variant, *program, source_lines(request.loaded, i));
+      add(text_of(explained));
+      bounds += (bounds.empty() ? "" : ",") + json_of(explained);
     } else if (!invocation.has("--print-after")) {
       std::string head;
       if (!variant.assumptions.empty()) {
@@ -229,6 +309,10 @@ int run_opt(const Invocation& invocation, const Console& console) {
     return report({{names.empty() ? diagnose<message::no_programs>(file)
                                   : diagnose<message::unknown_program>(file, shown(only), names)}},
                   json, console);
+  }
+  if (json && explains) {
+    console.print("{\"programs\":[" + bounds + "]}\n");
+    return kFine;
   }
   return print_text(out, json, console);
 }

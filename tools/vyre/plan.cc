@@ -42,7 +42,7 @@ std::vector<Diagnostic> choose_device(const Invocation& invocation, std::span<Ch
   const Result<std::uint64_t> device =
       read_count("--device", invocation.value("--device"), 0, 0xffffffff);
   if (!device.ok()) return device.diagnostics();
-  // With others beside it, a backend that has not so many takes its first one.
+  // Among several, a backend that has fewer devices uses its first one.
   std::uint32_t most = 0;
   const Backend* has_most = nullptr;
   for (Choice& choice : choices) {
@@ -98,7 +98,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   std::set<std::filesystem::path> paths;
   const auto claim = [&](std::string_view path) {
     if (path.empty() || path == "-") return;
-    const Result<bool> writable = check_writable(path, inputs_of(invocation), console);
+    const Result<void> writable = check_writable(path, inputs_of(invocation), console);
     wrong.insert(wrong.end(), writable.diagnostics().begin(), writable.diagnostics().end());
     if (paths.insert(std::filesystem::path(path).lexically_normal()).second) return;
     wrong.push_back(diagnose<message::written_twice>(shorten(path)));

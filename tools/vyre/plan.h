@@ -24,7 +24,7 @@ struct Plan {
   std::vector<ImageRequest> images;
   std::vector<Choice> choices;
   std::optional<TraceRequest> trace;
-  std::string fallback;  // why it is the interpreter where nobody asked for it, or empty
+  std::string fallback;  // why the interpreter runs it without being chosen, or empty
   std::uint64_t repeat = 1;
   bool all = false;         // backends
   bool raw_stdout = false;  // the bytes of a buffer go to standard output

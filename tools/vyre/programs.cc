@@ -19,7 +19,7 @@ void append(std::vector<Diagnostic>& all, std::span<const Diagnostic> more) {
 Result<Loaded> load_file(std::string_view path, const Console& console) {
   Result<Source> source = read_input(path, console);
   if (!source.ok()) return source.diagnostics();
-  return load(std::move(*source));
+  return load_module(std::move(*source));
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ int run_fmt(const Invocation& invocation, const Console& console) {
         diagnostics.push_back(diagnose<message::wire_in_place>(path));
         continue;
       }
-      Result<Loaded> loaded = load(std::move(*source));
+      Result<Loaded> loaded = load_module(std::move(*source));
       append(diagnostics, loaded.diagnostics());
       if (loaded.ok() && !check) print_text(print(loaded->module), json, console);
       continue;
@@ -80,7 +80,8 @@ int run_fmt(const Invocation& invocation, const Console& console) {
     }
   }
   if (check && json && !diagnostics.empty()) {
-    console.print("{\"text\":" + json_quote(listing) + "," + to_json(diagnostics).substr(1));
+    const std::string text = JsonObject().add("text", listing).line();
+    console.print(text.substr(0, text.size() - 2) + "," + to_json(diagnostics).substr(1));
     return exit_status(diagnostics);
   }
   if (check) print_text(listing, json, console);
@@ -91,12 +92,12 @@ int run_fmt(const Invocation& invocation, const Console& console) {
 int run_encode(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const std::string_view output = invocation.value("--output");
-  const bool to_stdout = output.empty() || output == "-";
+  const bool to_stdout = !invocation.has("--output") || output == "-";
   if (to_stdout && (console.out_is_terminal || json)) {
     return report({{diagnose<message::wire_to_terminal>()}}, json, console);
   }
   if (!to_stdout) {
-    const Result<bool> writable = check_writable(output, inputs_of(invocation), console);
+    const Result<void> writable = check_writable(output, inputs_of(invocation), console);
     if (!writable.ok()) return report(writable.diagnostics(), json, console);
   }
   const Result<Loaded> loaded = load_file(invocation.operands[0], console);
@@ -116,7 +117,7 @@ int run_decode(const Invocation& invocation, const Console& console) {
   if (!is_wire(source->text)) {
     return report(decode(source->text, source->file).diagnostics(), invocation.json(), console);
   }
-  const Result<Loaded> loaded = load(std::move(*source));
+  const Result<Loaded> loaded = load_module(std::move(*source));
   if (!loaded.ok()) return report(loaded.diagnostics(), invocation.json(), console);
   return print_text(print(loaded->module), invocation.json(), console);
 }

@@ -1,5 +1,5 @@
 // A line on the terminal about a run that takes longer than a second: how far it is, how long it
-// has taken and may still take. Nothing where standard error is no terminal.
+// has taken and may still take. Nothing if standard error is not a terminal.
 #pragma once
 
 #include <atomic>

@@ -24,8 +24,6 @@ int run_race(const Invocation& invocation, const Console& console) {
         diagnose<message::unsupported_option>(plan->choices[0].backend->name, "find races");
     return report({{error}}, json, console);
   }
-  const Result<Script> script = script_of(*request);
-  if (!script.ok()) return report(script.diagnostics(), json, console);
 
   const Interruptible interruptible(json, console);
   const Result<RaceReport> found = [&] {
@@ -33,7 +31,7 @@ int run_race(const Invocation& invocation, const Console& console) {
     request->options.progress = progress.sink();
     std::vector<Schedule> schedules;
     if (invocation.has("--schedule")) schedules.push_back(request->options.schedule);
-    return find_races(*script, request->grid, memory_of(request->contents), request->options,
+    return find_races(request->linked, request->grid, request->host_buffers(), request->options,
                       schedules);
   }();
   if (!found.ok()) return report(found.diagnostics(), json, console);
@@ -45,9 +43,13 @@ int run_race(const Invocation& invocation, const Console& console) {
 
   const Wide invocations = invocations_of(*request);
   if (json) {
-    console.print("{\"races\":[],\"dependences\":[],\"schedules\":" +
-                  std::to_string(found->schedules) + ",\"invocations\":" + decimal(invocations) +
-                  ",\"buffers\":" + std::to_string(program.buffers.size()) + "}\n");
+    console.print(JsonObject()
+                      .add("races", JsonList())
+                      .add("dependences", JsonList())
+                      .add("schedules", found->schedules)
+                      .add("invocations", Json::raw(decimal(invocations)))
+                      .add("buffers", program.buffers.size())
+                      .line());
   } else {
     console.print((invocations == 0 ? "nothing runs on an empty grid; " : "") +
                   std::string("no races: ") + plural(found->schedules, "schedule") + ", " +

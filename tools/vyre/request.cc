@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tools/vyre/interrupt.h"
+#include "vyre/backends/interp/device.h"
 #include "vyre/base/text.h"
 #include "vyre/text/parse.h"
 #include "vyre/text/print.h"
@@ -32,28 +33,6 @@ std::string buffer_names(const Program& program, bool only_outputs) {
     names.push_back(buffer.name);
   }
   return listed(names);
-}
-
-Result<std::size_t> choose_program(const Loaded& loaded, const Invocation& invocation) {
-  std::vector<std::string_view> names;
-  std::size_t last = 0;
-  const std::string_view wanted = invocation.value("--program");
-  for (std::size_t i = 0; i < loaded.module.items.size(); ++i) {
-    const Program* program = std::get_if<Program>(&loaded.module.items[i]);
-    if (program == nullptr) continue;
-    if (program->name == wanted) return i;
-    names.push_back(program->name);
-    last = i;
-  }
-  const std::string& file = loaded.source.file;
-  if (names.empty()) return diagnose<message::no_programs>(file);
-  if (invocation.has("--program")) {
-    return diagnose<message::unknown_program>(file, shown(wanted), listed(names));
-  }
-  if (names.size() > 1) {
-    return diagnose<message::missing_program>(file, names.size(), listed(names));
-  }
-  return last;
 }
 
 Result<Grid> read_grid(const Invocation& invocation) {
@@ -168,26 +147,25 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
 
   Result<Source> source = read_input(invocation.operands[0], console);
   if (!source.ok()) return source.diagnostics();
-  Result<Loaded> loaded = load(std::move(*source));
+  Result<Loaded> loaded = load_module(std::move(*source));
   if (!loaded.ok()) return loaded.diagnostics();
   request.loaded = std::move(*loaded);
   if (is_wire(request.loaded.source.text)) {
-    // A wire file has no lines of its own; those of its text stand for them.
+    // A wire file has no lines; those of its decoded text are used.
     request.loaded.source.file += " (decoded)";
     request.loaded.source.text = print(request.loaded.module);
     request.loaded.positions = parse_source(request.loaded.source).positions;
   }
-  const Result<std::size_t> item = choose_program(request.loaded, invocation);
+  const Result<std::size_t> item = find_program(request.loaded, invocation.value("--program"));
   if (!item.ok()) return item.diagnostics();
   request.item = *item;
+  request.linked = program_at(request.loaded, *item);
   if (invocation.has("--lines")) {
-    request.source = source_lines(request.loaded, request.item);
+    SourceLines lines = source_lines(request.loaded, *item);
     std::error_code unknown;
-    const auto path = std::filesystem::absolute(request.source.file, unknown);
-    if (!unknown) request.source.file = path.string();
-  }
-  if (Result<bool> added = request.registry.add(request.loaded.module); !added.ok()) {
-    return added.diagnostics();
+    const auto path = std::filesystem::absolute(lines.file, unknown);
+    if (!unknown) lines.file = path.string();
+    request.linked.set_source(std::move(lines));
   }
 
   wrong = read_contents(invocation, console, request);
@@ -231,11 +209,7 @@ Result<Script> script_of(const Request& request) {
   if (!device.ok()) return device.diagnostics();
   std::vector<Diagnostic> wrong = check_limits(request.program(), (*device)->info());
   if (!wrong.empty()) return wrong;
-  const Result<Linked> linked = link(request.program(), request.registry);
-  if (!linked.ok()) return linked.diagnostics();
-  // Loading it finds out whether there is room for its locals.
-  if (const auto kernel = (*device)->load({*linked, {}}); !kernel.ok()) return kernel.diagnostics();
-  return make_script(*linked);
+  return load_script(request.linked);
 }
 
 std::vector<Memory> memory_of(std::vector<Bytes>& contents) {

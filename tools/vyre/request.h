@@ -4,19 +4,19 @@
 
 #include "tools/vyre/data.h"
 #include "vyre/compile.h"
+#include "vyre/interp/script.h"
 
 namespace vyre {
 
 struct Request {
   Loaded loaded;         // a wire file with the text and the positions that `vyre decode` gives it
-  Registry registry;     // the library and the ops of the file
   std::size_t item = 0;  // the program, among the module's items
+  Linked linked;         // that program, with its source for --lines
   Grid grid;
   std::vector<Bytes> contents;  // per buffer of the program; nothing for workgroup memory
   RunOptions options;
-  SourceLines source;  // of the program, for --lines
 
-  const Program& program() const { return std::get<Program>(loaded.module.items[item]); }
+  const Program& program() const { return linked.program(); }
   std::vector<HostBuffer> host_buffers() const;
 };
 

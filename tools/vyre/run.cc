@@ -1,4 +1,4 @@
-// `vyre run`: runs a program and shows what it leaves behind.
+// `vyre run`: runs a program and shows its outputs.
 #include <algorithm>
 
 #include "tools/vyre/interrupt.h"
@@ -18,7 +18,7 @@ struct Ran {
   std::string digest;
   std::vector<double> seconds;  // of each run
   std::string trace_text;
-  std::string trace_json;
+  JsonObject trace_json;
   std::vector<Diagnostic> failure;  // of a run that was followed up to it
 };
 
@@ -40,9 +40,9 @@ Result<Ran> run_on(const Choice& choice, const Plan& plan, const Request& reques
     if (!ran.failure.empty()) return ran;
   }
   const std::vector<HostBuffer> buffers = request.host_buffers();
-  const DispatchOptions options{device->get(), &request.registry, request.options, &request.source};
+  const DispatchOptions options{device->get(), request.options};
   for (std::uint64_t i = 0; i < plan.repeat && !plan.trace; ++i) {
-    Result<Outputs> outputs = dispatch(request.program(), request.grid, buffers, options);
+    Result<Outputs> outputs = dispatch(request.linked, request.grid, buffers, options);
     if (!outputs.ok()) return outputs.diagnostics();
     ran.seconds.push_back(outputs->seconds);
     if (i == 0) {
@@ -51,7 +51,7 @@ Result<Ran> run_on(const Choice& choice, const Plan& plan, const Request& reques
       return diagnose<message::disagreement>("run 1", "run " + std::to_string(i + 1), differs);
     }
   }
-  ran.digest = digest_of(ran.outputs);
+  ran.digest = vyre::digest(ran.outputs);
   return ran;
 }
 
@@ -69,35 +69,31 @@ const std::string& name_of(const Request& request, BufferId id) {
   return request.program().buffers[id.index].name;
 }
 
-std::string result_json(const Ran& ran, const Plan& plan, const Request& request) {
-  std::string out = "{\"program\":" + json_quote(request.program().name) +
-                    ",\"backend\":" + json_quote(ran.backend->name) + ",\"grid\":[";
-  for (std::size_t i = 0; i < 3; ++i) out += (i > 0 ? "," : "") + std::to_string(request.grid[i]);
-  out += "],\"buffers\":{";
-  bool first = true;
+JsonObject result_json(const Ran& ran, const Plan& plan, const Request& request) {
+  JsonList grid;
+  for (std::size_t axis = 0; axis < 3; ++axis) grid.add(request.grid[axis]);
+  JsonObject buffers;
   for (const OutputBuffer& buffer : ran.outputs.buffers) {
     const bool named = std::ranges::any_of(plan.outlets, [&](const Outlet& outlet) {
       return name_of(request, outlet.buffer) == buffer.name;
     });
     if (!plan.outlets.empty() && !named) continue;
-    out += (first ? "" : ",") + json_quote(buffer.name) + ":" + buffer_json(buffer);
-    first = false;
+    buffers.add(buffer.name, buffer_json(buffer));
   }
-  out += "},\"digest\":\"" + ran.digest + "\"" + ran.trace_json;
-  if (plan.repeat > 1) {
-    for (std::size_t i = 0; i < ran.seconds.size(); ++i) {
-      out += (i == 0 ? ",\"seconds\":[" : ",") + json_number(ran.seconds[i]);
-    }
-    out += ']';
-  }
-  return out + "}";
+  JsonObject out;
+  out.add("program", request.program().name).add("backend", ran.backend->name);
+  out.add("grid", grid).add("buffers", buffers).add("digest", ran.digest).add(ran.trace_json);
+  JsonList seconds;
+  for (double each : ran.seconds) seconds.add(each);
+  if (plan.repeat > 1) out.add("seconds", seconds);
+  return out;
 }
 
 // Files come first: what cannot be written should not look as if it had been.
 std::vector<Diagnostic> write_files(const Ran& ran, const Plan& plan, const Request& request) {
   std::vector<Diagnostic> wrong;
   const auto write = [&](std::string_view path, std::string_view bytes) {
-    const Result<bool> written = write_file(path, bytes);
+    const Result<void> written = write_file(path, bytes);
     wrong.insert(wrong.end(), written.diagnostics().begin(), written.diagnostics().end());
   };
   std::vector<std::pair<std::string_view, std::string>> pictures;
@@ -204,20 +200,18 @@ int run_run(const Invocation& invocation, const Console& console) {
     if (invocation.has("--repeat") && !json) console.print_error(times_text(ran));
   }
   if (json) {
-    std::string list;
-    for (const Ran& ran : results) {
-      list += (list.empty() ? "" : ",") + result_json(ran, *plan, *request);
+    JsonObject out;
+    if (plan->all) {
+      JsonList all;
+      for (const Ran& ran : results) all.add(result_json(ran, *plan, *request));
+      out.add("agree", odd == nullptr).add("results", all);
+    } else {
+      out.add(result_json(results[0], *plan, *request));
     }
-    const std::string_view agree = odd == nullptr ? "true" : "false";
-    if (plan->all) list = "{\"agree\":" + std::string(agree) + ",\"results\":[" + list + "]}";
-    if (!notes.empty()) {
-      list.pop_back();
-      for (const std::string& each : notes) {
-        list += (&each == notes.data() ? ",\"notes\":[" : ",") + json_quote(each);
-      }
-      list += "]}";
-    }
-    console.print(list + "\n");
+    JsonList said;
+    for (const std::string& each : notes) said.add(each);
+    if (!notes.empty()) out.add("notes", said);
+    console.print(out.line());
     return odd == nullptr ? kFine : exit_status({{disagreement()}});
   }
   // What people read goes out of the way of bytes.

@@ -72,12 +72,6 @@ std::string short_number(double number) {
   return text;
 }
 
-std::string json_number(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", number);
-  return text;
-}
-
 std::string time_text(double seconds) {
   if (seconds >= 1) return short_number(seconds) + " s";
   if (seconds >= 1e-3) return short_number(seconds * 1e3) + " ms";

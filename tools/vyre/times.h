@@ -22,8 +22,6 @@ std::string short_number(double number);
 // "1.23 ms"
 std::string time_text(double seconds);
 
-std::string json_number(double number);
-
 struct Bar {
   std::string name;
   std::string device;

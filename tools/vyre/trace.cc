@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostLines = 10'000;      // of one trace, unless all are wanted
 constexpr std::size_t kMostCompared = 4 << 20;  // statements of two traces
 
-// --- Where statements stand ---------------------------------------------------------------------
+// --- Places of statements -----------------------------------------------------------------------
 
 struct StatementPlace {
   std::uint32_t line = 0;
@@ -41,24 +41,15 @@ std::string statement_text(std::string_view text, std::size_t begin, std::size_t
 // One place for each statement, and one for the end of the program.
 std::vector<StatementPlace> places_of(std::string_view text, const ItemPositions& positions) {
   std::vector<StatementPlace> places;
-  std::uint32_t line = 1;
-  std::size_t line_start = 0;
-  std::size_t counted = 0;
+  LineCounter lines(text);
   const auto add = [&](std::uint32_t begin, std::uint32_t end) {
-    for (; counted < begin; ++counted) {
-      if (text[counted] != '\n') continue;
-      ++line;
-      line_start = counted + 1;
-    }
-    const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
-    const auto column =
-        std::ranges::count_if(text.substr(line_start, begin - line_start), is_start);
-    places.push_back(
-        {line, static_cast<std::uint32_t>(column) + 1, statement_text(text, begin, end)});
+    const LineCounter::Place place = lines.at(begin);
+    places.push_back({place.line, place.column, statement_text(text, begin, end)});
   };
   for (std::size_t i = 0; i < positions.statements.size(); ++i) {
     const bool last = i + 1 == positions.statements.size();
-    add(positions.statements[i].begin, last ? positions.end : positions.statements[i + 1].begin);
+    add(positions.statements[i].head.begin,
+        last ? positions.end : positions.statements[i + 1].head.begin);
   }
   add(positions.end, positions.end);
   places.back().text = "end";
@@ -70,7 +61,7 @@ std::vector<StatementPlace> places_of(std::string_view text, const ItemPositions
 struct Event {
   const Step* step = nullptr;
   std::string values;  // "a[3] = 7, x = 9"
-  std::string json;    // the same, as members of an object
+  JsonObject json;     // the same
 };
 
 class Tracer {
@@ -83,15 +74,15 @@ class Tracer {
 
   std::string line(const Event& event) const;   // with its place and values
   std::string place(const Event& event) const;  // without the values
-  std::string json(const Event& event) const;
+  Json json(const Event& event) const;
   const Request& request() const { return request_; }
 
  private:
-  // Nothing for a step that no statement of its own stands for.
+  // Nothing for a step that is not a statement.
   std::optional<Event> describe(const TracedStep& traced);
   std::string element(const TracedAccess& access) const;
   std::string outside(const TracedAccess& access) const;
-  std::string access_json(const TracedAccess& access) const;
+  Json access_json(const TracedAccess& access) const;
 
   const Request& request_;
   Script script_;
@@ -113,12 +104,12 @@ std::size_t columns(std::string_view text) {
 
 Tracer::Tracer(const Request& request, Script script)
     : request_(request), script_(std::move(script)) {
-  const Body& body = script_.program.body;
+  const Body& body = script_.program().body;
   std::vector<DataType> results;
   for (const std::string& id : body.callees) {
-    results.push_back(request.registry.find(id)->signature.output);
+    results.push_back(request.loaded.registry.find(id)->signature.output);
   }
-  types_ = types_of(body, script_.program.buffers, {}, results);
+  types_ = types_of(body, script_.program().buffers, {}, results);
   const Loaded& loaded = request.loaded;
   places_ = places_of(loaded.source.text, loaded.positions[request.item]);
   for (const StatementPlace& place : places_) {
@@ -140,13 +131,13 @@ Result<std::vector<Bytes>> Tracer::follow(const Ids& invocation,
 }
 
 std::string Tracer::element(const TracedAccess& access) const {
-  return script_.program.buffers[access.buffer.index].name + "[" + std::to_string(access.index) +
+  return script_.program().buffers[access.buffer.index].name + "[" + std::to_string(access.index) +
          "]";
 }
 
 std::string Tracer::outside(const TracedAccess& access) const {
   if (access.inside) return {};
-  const BufferDecl& buffer = script_.program.buffers[access.buffer.index];
+  const BufferDecl& buffer = script_.program().buffers[access.buffer.index];
   const std::size_t length =
       buffer.access == BufferAccess::Workgroup
           ? buffer.count
@@ -154,44 +145,47 @@ std::string Tracer::outside(const TracedAccess& access) const {
   return "out of bounds: " + buffer.name + " has " + plural(length, "element");
 }
 
-std::string Tracer::access_json(const TracedAccess& access) const {
-  const BufferDecl& buffer = script_.program.buffers[access.buffer.index];
-  return "{\"buffer\":" + json_quote(buffer.name) + ",\"index\":" + std::to_string(access.index) +
-         ",\"value\":" + value_json(loaded_type(buffer.element), access.value) +
-         ",\"in_bounds\":" + (access.inside ? "true" : "false") + "}";
+Json Tracer::access_json(const TracedAccess& access) const {
+  const BufferDecl& buffer = script_.program().buffers[access.buffer.index];
+  return JsonObject()
+      .add("buffer", buffer.name)
+      .add("index", access.index)
+      .add("value", value_json(loaded_type(buffer.element), access.value))
+      .add("in_bounds", access.inside);
 }
 
 std::optional<Event> Tracer::describe(const TracedStep& traced) {
   const Step& step = *traced.step;
-  const bool at_end = step.stmt == script_.program.body.stmts.size();
-  const Stmt* stmt = at_end ? nullptr : &script_.program.body.stmts[step.stmt];
+  const bool at_end = step.stmt == script_.program().body.stmts.size();
+  const Stmt* stmt = at_end ? nullptr : &script_.program().body.stmts[step.stmt];
   Event event{&step, {}, {}};
   const auto say = [&](const std::string& text) {
     event.values += (event.values.empty() ? "" : ", ") + text;
   };
-  const auto member = [&](std::string_view name, const std::string& value) {
-    event.json += ",\"" + std::string(name) + "\":" + value;
+  const auto member = [&](std::string_view name, const Json& value) {
+    event.json.add(name, value);
   };
   const auto access_type = [&](const TracedAccess& access) {
-    return loaded_type(script_.program.buffers[access.buffer.index].element);
+    return loaded_type(script_.program().buffers[access.buffer.index].element);
   };
   const auto local_text = [&](LocalId id) {
-    return script_.program.body[id].name + " = " + value_text(types_[id], traced.locals[id.index]);
+    return script_.program().body[id].name + " = " +
+           value_text(types_[id], traced.locals[id.index]);
   };
   const auto set_local = [&](LocalId id) {
     say(local_text(id));
-    member("local", json_quote(script_.program.body[id].name));
+    member("local", script_.program().body[id].name);
     member("value", value_json(types_[id], traced.locals[id.index]));
   };
-  const auto kind = [&](std::string_view name) { member("kind", json_quote(name)); };
+  const auto kind = [&](std::string_view name) { member("kind", name); };
   const auto loads = [&] {
-    std::string list;
+    JsonList list;
     for (const TracedAccess& load : traced.loads) {
       const std::string note = load.inside ? "" : " (" + outside(load) + ")";
       say(element(load) + " = " + value_text(access_type(load), load.value) + note);
-      list += (list.empty() ? "" : ",") + access_json(load);
+      list.add(access_json(load));
     }
-    if (!list.empty()) member("loads", "[" + list + "]");
+    if (!traced.loads.empty()) member("loads", list);
   };
 
   switch (step.kind) {
@@ -231,7 +225,7 @@ std::optional<Event> Tracer::describe(const TracedStep& traced) {
       say((taken ? "taken, the condition is " : "not taken, the condition is ") +
           value_text(types_[step.value], condition));
       member("condition", value_json(types_[step.value], condition));
-      member("taken", taken ? "true" : "false");
+      member("taken", taken);
       break;
     }
     case Step::Kind::Enter:
@@ -243,16 +237,16 @@ std::optional<Event> Tracer::describe(const TracedStep& traced) {
       if (step.kind == Step::Kind::Enter) from_[step.stmt] = now;
       const std::string range = std::to_string(from_[step.stmt]) + ".." + std::to_string(to);
       const bool runs = now < to;
-      const std::string& name = script_.program.body[step.local].name;
+      const std::string& name = script_.program().body[step.local].name;
       if (runs) {
         say(name + " = " + std::to_string(now) + " of " + range);
       } else {
         say((step.kind == Step::Kind::Enter ? "no round: " : "ends: ") + range);
       }
-      member("variable", json_quote(name));
-      member("value", std::to_string(now));
-      member("range", "[" + std::to_string(from_[step.stmt]) + "," + std::to_string(to) + "]");
-      member("runs", runs ? "true" : "false");
+      member("variable", name);
+      member("value", now);
+      member("range", JsonList().add(from_[step.stmt]).add(to));
+      member("runs", runs);
       break;
     }
     case Step::Kind::Jump:
@@ -281,10 +275,13 @@ std::string Tracer::line(const Event& event) const {
   return out + "\n";
 }
 
-std::string Tracer::json(const Event& event) const {
+Json Tracer::json(const Event& event) const {
   const StatementPlace& place = places_[event.step->stmt];
-  return "{\"line\":" + std::to_string(place.line) + ",\"column\":" + std::to_string(place.column) +
-         ",\"statement\":" + json_quote(place.text) + event.json + "}";
+  return JsonObject()
+      .add("line", place.line)
+      .add("column", place.column)
+      .add("statement", place.text)
+      .add(event.json);
 }
 
 // --- One invocation -----------------------------------------------------------------------------
@@ -303,11 +300,11 @@ std::string full_ids(const Program& program, const Ids& global) {
 Result<Traced> trace_one(Tracer& tracer, const TraceRequest& what) {
   Traced traced;
   std::size_t lines = 0;
-  std::string list;
+  JsonList list;
   Result<std::vector<Bytes>> contents = tracer.follow(what.first, [&](const Event& event) {
     if (++lines > kMostLines && !what.all) return;
     if (what.json) {
-      list += (list.empty() ? "" : ",") + tracer.json(event);
+      list.add(tracer.json(event));
     } else {
       traced.text += tracer.line(event);
     }
@@ -320,7 +317,7 @@ Result<Traced> trace_one(Tracer& tracer, const TraceRequest& what) {
   if (left_out > 0) {
     traced.text += "… " + plural(left_out, "more statement") + "; --trace-all shows all\n";
   }
-  traced.json = ",\"trace\":[" + list + "],\"trace_left_out\":" + std::to_string(left_out);
+  traced.json.add("trace", list).add("trace_left_out", left_out);
   if (contents.ok()) traced.outputs = take_outputs(program, std::move(*contents));
   return traced;
 }
@@ -383,26 +380,26 @@ Result<Traced> trace_two(Tracer& tracer, const TraceRequest& what) {
   };
   const auto values = [&](std::size_t i) { return seen[i][0].values; };
   const auto events = [&](std::size_t k) {
-    return "[" + tracer.json(seen[0][k]) + "," + tracer.json(seen[1][k]) + "]";
+    return JsonList().add(tracer.json(seen[0][k])).add(tracer.json(seen[1][k]));
   };
-  traced.json = ",\"trace\":{\"common\":" + std::to_string(common) +
-                ",\"diverge\":" + (diverge ? "true" : "false");
+  JsonObject trace;
+  trace.add("common", common).add("diverge", diverge);
   if (diverge) {
     traced.text = names + " go the same way for " + plural(common, "statement") + ", up to\n" +
                   tracer.place(seen[0][0]) + "\n" + both(values) + "then they go to\n" +
                   both([&](std::size_t i) { return tracer.place(seen[i][1]); });
-    traced.json += ",\"last\":" + events(0) + ",\"next\":" + events(1);
+    trace.add("last", events(0)).add("next", events(1));
   } else {
     traced.text = names + " go the same way, for " + plural(common, "statement") + "\n";
-    if (common == kMostCompared) traced.text += "what comes behind them was not compared\n";
+    if (common == kMostCompared) traced.text += "what follows was not compared\n";
     if (differ < common) {
       traced.text += "values first differ at\n" + tracer.place(seen[0][0]) + "\n" + both(values);
-      traced.json += ",\"differ\":" + events(0);
+      trace.add("differ", events(0));
     } else {
       traced.text += "all values are equal\n";
     }
   }
-  traced.json += "}";
+  traced.json.add("trace", trace);
   traced.outputs = take_outputs(tracer.request().program(), std::move(contents));
   return traced;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tools/vyre/request.h"
+#include "vyre/base/json.h"
 
 namespace vyre {
 
@@ -17,7 +18,7 @@ Result<TraceRequest> read_trace_request(const Invocation& invocation, const Requ
 struct Traced {
   Outputs outputs;
   std::string text;                 // what happened
-  std::string json;                 // the same, as members of an object: "trace":[…]
+  JsonObject json;                  // the same: "trace":[…]
   std::vector<Diagnostic> failure;  // of a run that ended early; there are no outputs then
 };
 Result<Traced> run_traced(const TraceRequest& what, const Request& request);

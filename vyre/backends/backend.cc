@@ -2,9 +2,12 @@
 
 #include <numeric>
 
+#include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/device.h"
 #include "vyre/backends/interp/device.h"
+#include "vyre/backends/ptx/code.h"
 #include "vyre/backends/ptx/device.h"
+#include "vyre/base/text.h"
 
 namespace vyre {
 namespace {
@@ -12,11 +15,11 @@ namespace {
 Opened not_built(std::uint32_t) { return {nullptr, "this version of vyre does not have it"}; }
 
 constexpr Backend kBackends[] = {
-    {"interp", "", "the reference interpreter", 2, true, emit_interp, open_interp},
-    {"cpu", "", "machine code for all cores", 2, false, emit_cpu_artifact, open_cpu},
-    {"wgsl", "webgpu", "WebGPU", 2, false, nullptr, not_built},
-    {"spirv", "vulkan", "Vulkan", 2, false, nullptr, not_built},
-    {"ptx", "cuda", "NVIDIA GPUs", 2, false, emit_ptx_artifact, open_cuda},
+    {"interp", "", "the reference interpreter", true, open_interp, nullptr},
+    {"cpu", "", "machine code for all cores", false, open_cpu, &kCpuEmitter},
+    {"wgsl", "webgpu", "WebGPU", false, not_built, nullptr},
+    {"spirv", "vulkan", "Vulkan", false, not_built, nullptr},
+    {"ptx", "cuda", "NVIDIA GPUs", false, open_cuda, &kPtxEmitter},
 };
 
 class Again : public Recording {
@@ -34,6 +37,15 @@ class Again : public Recording {
   Device& device_;
   std::vector<Launch> launches_;
 };
+
+Diagnostic unavailable(std::string_view backend, std::string_view reason) {
+  std::string others;
+  for (const Backend& candidate : kBackends) {
+    if (candidate.open(0).device == nullptr) continue;
+    others += (others.empty() ? "" : ", ") + std::string(candidate.name);
+  }
+  return diagnose<message::unavailable_backend>(backend, reason, others);
+}
 
 }  // namespace
 
@@ -65,12 +77,18 @@ Result<std::unique_ptr<Device>> open_device(const Backend& backend, std::uint32_
     return diagnose<message::unknown_device>(backend.name, device, opened.devices);
   }
   if (opened.device != nullptr) return std::move(opened.device);
-  std::string others;
-  for (const Backend& candidate : kBackends) {
-    if (candidate.open(0).device == nullptr) continue;
-    others += (others.empty() ? "" : ", ") + std::string(candidate.name);
-  }
-  return diagnose<message::unavailable_backend>(backend.name, opened.reason, others);
+  return unavailable(backend.name, opened.reason);
+}
+
+Result<std::unique_ptr<Device>> open_device(std::string_view backend, std::uint32_t device) {
+  if (const Backend* known = find_backend(backend)) return open_device(*known, device);
+  return unavailable(shorten(backend), "vyre knows none of this name");
+}
+
+Result<std::unique_ptr<Device>> open_device() {
+  Opened opened = open_cpu(0);
+  if (opened.device != nullptr) return std::move(opened.device);
+  return open_interp("`cpu` cannot run here: " + opened.reason);
 }
 
 }  // namespace vyre

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <random>
 
 #include "vyre/base/private_folder.h"
@@ -16,6 +18,23 @@ constexpr std::uint64_t kMaxEntry = kMaxBytes / 4;
 constexpr std::uint64_t kStep = kMaxBytes / 64;
 
 std::string folder() { return cache_folder("code"); }
+
+// Code that this process has, by key.
+struct Kept {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const EmittedCode>> code;
+};
+Kept& kept() {
+  static Kept& all = *new Kept;
+  return all;
+}
+constexpr std::size_t kMaxKept = 256;
+
+void keep_in_memory(const std::string& key, std::shared_ptr<const EmittedCode> code) {
+  const std::lock_guard lock(kept().mutex);
+  if (kept().code.size() >= kMaxKept) kept().code.clear();
+  kept().code.insert_or_assign(key, std::move(code));
+}
 
 }  // namespace
 
@@ -45,6 +64,26 @@ void write_cache(std::string_view key, std::string_view contents) {
     files.remove(file.name);
     total -= file.bytes;
   }
+}
+
+std::shared_ptr<const EmittedCode> find_code(const std::string& key, const Emitter& emitter) {
+  {
+    const std::lock_guard lock(kept().mutex);
+    const auto known = kept().code.find(key);
+    if (known != kept().code.end()) return known->second;
+  }
+  if (emitter.unpack == nullptr) return nullptr;
+  const std::optional<std::string> bytes = read_cache(key);
+  if (!bytes || !bytes->starts_with(key)) return nullptr;
+  std::shared_ptr<const EmittedCode> code =
+      emitter.unpack(std::string_view(*bytes).substr(key.size()));
+  if (code != nullptr) keep_in_memory(key, code);
+  return code;
+}
+
+void keep_code(const std::string& key, std::shared_ptr<const EmittedCode> code) {
+  if (const std::string bytes = code->pack(); !bytes.empty()) write_cache(key, key + bytes);
+  keep_in_memory(key, std::move(code));
 }
 
 CacheStats cache_stats() {

@@ -1,11 +1,14 @@
-// Compiled code on disk, in the user's cache folder: one file per key. Only what this user wrote is
-// read back (base/private_folder.h), and only that is deleted.
+// Compiled code that is kept: in memory, and on disk in the user's cache folder, one file per key.
+// Only what this user wrote is read back (base/private_folder.h), and only that is deleted.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "vyre/backends/backend.h"
 
 namespace vyre {
 
@@ -13,6 +16,10 @@ namespace vyre {
 std::optional<std::string> read_cache(std::string_view key);
 // Does nothing where it cannot. Entries that were not used for long go when there is too much.
 void write_cache(std::string_view key, std::string_view contents);
+
+// Code that was made before, by key: in memory, or on disk where unpack() takes it.
+std::shared_ptr<const EmittedCode> find_code(const std::string& key, const Emitter& emitter);
+void keep_code(const std::string& key, std::shared_ptr<const EmittedCode> code);
 
 struct CacheStats {
   std::string folder;   // empty: there is none

@@ -35,14 +35,14 @@ Variants::Variants(Program program, Finish finish) : program_(std::move(program)
 const Variant& Variants::choose(const DispatchFacts& facts) {
   const std::lock_guard lock(mutex_);
   const Variant& general = variants_.front();
-  if (general.bounds.checked() == 0) return general;
+  if (general.checked() == 0) return general;
   const Variant* best = &general;
   for (const Variant& variant : variants_) {
-    if (variant.fits(facts) && variant.bounds.checked() < best->bounds.checked()) best = &variant;
+    if (variant.fits(facts) && variant.checked() < best->checked()) best = &variant;
   }
   if (best != &general || variants_.size() + in_vain_ >= kMaxVariants) return *best;
   Variant special = special_variant(program_, facts, finish_);
-  if (special.bounds.checked() >= general.bounds.checked()) {
+  if (special.checked() >= general.checked()) {
     ++in_vain_;
     return general;
   }

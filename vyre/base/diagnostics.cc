@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "vyre/base/json.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -76,19 +77,7 @@ void excerpt(Diagnostic& diagnostic, std::string_view text, Span span, std::size
   while (first > line_start && is_continuation(text[first])) --first;
   while (last < text.size() && is_continuation(text[last])) ++last;
 
-  diagnostic.excerpt = text.substr(first, last - first);
-  for (std::size_t bad = first_invalid_utf8(diagnostic.excerpt); bad < diagnostic.excerpt.size();
-       bad = first_invalid_utf8(diagnostic.excerpt)) {
-    diagnostic.excerpt[bad] = '?';
-  }
-  // Control characters, tabs included, take one column each.
-  for (std::size_t at = first_control(diagnostic.excerpt); at < diagnostic.excerpt.size();
-       at = first_control(diagnostic.excerpt)) {
-    const bool takes_two = static_cast<unsigned char>(diagnostic.excerpt[at]) >= 0x80;
-    diagnostic.excerpt.replace(at, takes_two ? 2 : 1, " ");
-  }
-  std::ranges::replace(diagnostic.excerpt, '\t', ' ');
-  diagnostic.excerpt.insert(0, lead);
+  diagnostic.excerpt = std::string(lead) + one_column_each(text.substr(first, last - first));
   diagnostic.excerpt += trail;
   const std::size_t end = std::clamp<std::size_t>(span.end, span.begin, last);
   diagnostic.caret_begin = characters(lead) + characters(text.substr(first, span.begin - first));
@@ -110,40 +99,58 @@ const Code* find_code(std::string_view name) {
   return nullptr;
 }
 
+LineCounter::Place LineCounter::at(std::uint32_t offset) {
+  offset = std::min(offset, static_cast<std::uint32_t>(text_.size()));
+  if (offset < counted_) *this = LineCounter(text_);
+  const std::string_view between = text_.substr(counted_, offset - counted_);
+  if (const std::size_t newline = between.rfind('\n'); newline != std::string_view::npos) {
+    place_.line += static_cast<std::uint32_t>(std::ranges::count(between, '\n'));
+    place_.line_start = counted_ + static_cast<std::uint32_t>(newline) + 1;
+    place_.column = 1 + characters(between.substr(newline + 1));
+  } else {
+    place_.column += characters(between);
+  }
+  counted_ = offset;
+  return place_;
+}
+
+void locate(Diagnostic& diagnostic, const Source& source, LineCounter& lines, Span span) {
+  const LineCounter::Place place = lines.at(span.begin);
+  diagnostic.file = source.file;
+  diagnostic.line = place.line;
+  diagnostic.column = place.column;
+  span.begin = std::min(span.begin, static_cast<std::uint32_t>(source.text.size()));
+  excerpt(diagnostic, source.text, span, place.line_start);
+}
+
+Diagnostic located(Diagnostic diagnostic, const Source& source, Span span) {
+  LineCounter lines(source.text);
+  locate(diagnostic, source, lines, span);
+  return diagnostic;
+}
+
 std::vector<Diagnostic> Findings::located(const Source& source) && {
-  const std::string_view text = source.text;
   std::ranges::sort(found_, {}, [](const Finding& f) { return std::pair(f.span.begin, f.order); });
+  LineCounter lines(source.text);
   std::vector<Diagnostic> diagnostics;
-  std::uint32_t line = 1;
-  std::uint32_t column = 1;
-  std::size_t line_start = 0;
-  std::size_t counted = 0;  // how far lines and columns are counted
   for (Finding& finding : found_) {
-    Span span = finding.span;
-    span.begin = std::min(span.begin, static_cast<std::uint32_t>(text.size()));
-    const std::string_view between = text.substr(counted, span.begin - counted);
-    if (const std::size_t newline = between.rfind('\n'); newline != std::string_view::npos) {
-      line += static_cast<std::uint32_t>(std::ranges::count(between, '\n'));
-      line_start = counted + newline + 1;
-      column = 1 + characters(between.substr(newline + 1));
-    } else {
-      column += characters(between);
+    std::string& problem = finding.diagnostic.problem;
+    constexpr std::string_view kLine = "{line}";
+    const std::size_t named = finding.cause ? problem.find(kLine) : std::string::npos;
+    if (named != std::string::npos) {
+      const std::uint32_t line = LineCounter(source.text).at(finding.cause->begin).line;
+      problem.replace(named, kLine.size(), std::to_string(line));
     }
-    counted = span.begin;
-    Diagnostic& diagnostic = finding.diagnostic;
-    diagnostic.file = source.file;
-    diagnostic.line = line;
-    diagnostic.column = column;
-    excerpt(diagnostic, text, span, line_start);
-    diagnostics.push_back(std::move(diagnostic));
+    locate(finding.diagnostic, source, lines, finding.span);
+    diagnostics.push_back(std::move(finding.diagnostic));
   }
   return diagnostics;
 }
 
 std::string Diagnostic::message() const {
-  std::string action = fix;
-  if (!action.empty() && action.back() != '.' && action.back() != '?') action += '.';
-  return std::string(family(code)) + ": " + problem + ". Fix: " + action;
+  std::string sentence = specified.empty() ? problem + ". Fix: " + fix : specified;
+  if (sentence.back() != '.' && sentence.back() != '?') sentence += '.';
+  return std::string(family(code)) + ": " + sentence;
 }
 
 std::string render(const Diagnostic& diagnostic, bool colour) {
@@ -175,35 +182,30 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
 }
 
 std::string to_json(std::span<const Diagnostic> diagnostics) {
-  std::string out = "{\"diagnostics\":[";
+  JsonList list;
   for (const Diagnostic& diagnostic : diagnostics) {
-    if (out.back() == '}') out += ',';
-    out += "{\"code\":" + json_quote(name(diagnostic.code));
-    out += ",\"file\":" + json_quote(diagnostic.file);
-    out += ",\"line\":" + std::to_string(diagnostic.line);
-    out += ",\"column\":" + std::to_string(diagnostic.column);
-    out += ",\"problem\":" + json_quote(diagnostic.problem);
-    out += ",\"fix\":" + json_quote(diagnostic.fix);
-    if (!diagnostic.path.empty()) out += ",\"path\":" + json_quote(diagnostic.path);
-    if (!diagnostic.notes.empty()) {
-      out += ",\"notes\":[";
-      for (const std::string& note : diagnostic.notes) {
-        if (&note != diagnostic.notes.data()) out += ',';
-        out += json_quote(note);
-      }
-      out += ']';
-    }
-    out += '}';
+    JsonObject each;
+    each.add("code", name(diagnostic.code)).add("file", diagnostic.file);
+    each.add("line", diagnostic.line).add("column", diagnostic.column);
+    each.add("end_column", diagnostic.column + diagnostic.caret_width);
+    each.add("problem", diagnostic.problem).add("fix", diagnostic.fix);
+    each.add("message", diagnostic.message());
+    if (!diagnostic.path.empty()) each.add("path", diagnostic.path);
+    JsonList notes;
+    for (const std::string& note : diagnostic.notes) notes.add(note);
+    if (!diagnostic.notes.empty()) each.add("notes", notes);
+    list.add(each);
   }
-  return out + "]}\n";
+  return JsonObject().add("diagnostics", list).line();
 }
 
 Diagnostic make_diagnostic(Code code, std::string_view problem, std::string_view fix,
-                           std::span<const std::string> arguments) {
+                           std::string_view specified, std::span<const std::string> arguments) {
   Diagnostic diagnostic{};
   diagnostic.code = code;
   diagnostic.problem = fill(problem, arguments);
   diagnostic.fix = fill(fix, arguments);
+  diagnostic.specified = fill(specified, arguments);
   return diagnostic;
 }
 

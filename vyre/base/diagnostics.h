@@ -2,6 +2,7 @@
 // and every sentence are rows of diagnostics.def.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "vyre/base/lines.h"
 #include "vyre/base/source.h"
 
 namespace vyre {
@@ -31,8 +33,11 @@ struct Diagnostic {
   std::string problem;
   std::string fix;
 
-  // With a source text: its file, the place in it, and the line it stands on (clipped when it is
-  // very long) with the characters to underline.
+  // Problem and fix in the words of the specification, for tools; empty where it has none.
+  std::string specified;
+
+  // With a source text: its file, the place in it, and its line (clipped when it is very long) with
+  // the characters to underline.
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -43,23 +48,25 @@ struct Diagnostic {
   // Without one: item, statement and expression, as in `program p: body[3].then[0]: a + b`.
   std::string path;
 
-  std::optional<std::uint32_t> statement;  // that `path` names, where nothing else is meant
+  std::optional<std::uint32_t> statement;  // the one that `path` names, if it names only that
 
-  // More that belongs to it, line by line: the two invocations of a race.
+  // More about it, line by line: the two invocations of a race.
   std::vector<std::string> notes;
 
-  // "vyre IR validation: <problem>. Fix: <fix>."
+  // For tools: "vyre IR validation: <problem>. Fix: <fix>.", where the specification words some of
+  // them and text for people is allowed to improve.
   std::string message() const;
 };
 
-// More errors than this in one file help nobody; the rest is counted, not kept.
+// More errors than this in one file help nobody.
 inline constexpr std::size_t kMaxDiagnostics = 1000;
 
 // What `vyre` prints: file, line, column, code, problem, the source line with its caret, the notes,
 // the fix.
 std::string render(const Diagnostic& diagnostic, bool colour = false);
 
-// {"diagnostics":[{"code":…,"file":…,"line":…,"column":…,"problem":…,"fix":…},…]}
+// {"diagnostics":[{"code":…,"file":…,"line":…,"column":…,"end_column":…,"problem":…,"fix":…,
+// "message":…},…]}. The underlined part ends before `end_column`, on the same line.
 std::string to_json(std::span<const Diagnostic> diagnostics);
 
 // --- Making one from a row of diagnostics.def ---------------------------------------------------
@@ -76,17 +83,19 @@ constexpr int placeholders(std::string_view text) {
 }
 
 namespace message {
-#define MESSAGE(code_, name_, problem_, fix_)             \
-  struct name_ {                                          \
-    static constexpr Code code = Code::code_;             \
-    static constexpr std::string_view problem = problem_; \
-    static constexpr std::string_view fix = fix_;         \
+#define SPECIFIED(code_, name_, problem_, fix_, specified_)   \
+  struct name_ {                                              \
+    static constexpr Code code = Code::code_;                 \
+    static constexpr std::string_view problem = problem_;     \
+    static constexpr std::string_view fix = fix_;             \
+    static constexpr std::string_view specified = specified_; \
   };
+#define MESSAGE(code_, name_, problem_, fix_) SPECIFIED(code_, name_, problem_, fix_, "")
 #include "vyre/base/diagnostics.def"
 }  // namespace message
 
 Diagnostic make_diagnostic(Code code, std::string_view problem, std::string_view fix,
-                           std::span<const std::string> arguments);
+                           std::string_view specified, std::span<const std::string> arguments);
 
 std::string argument_text(std::string_view text);  // cut where it is very long
 template <std::integral Number>
@@ -96,16 +105,19 @@ std::string argument_text(Number number) {
 
 template <class Message, class... Arguments>
 Diagnostic diagnose(const Arguments&... arguments) {
-  constexpr int needed = placeholders(Message::problem) > placeholders(Message::fix)
-                             ? placeholders(Message::problem)
-                             : placeholders(Message::fix);
+  constexpr int needed = std::max({placeholders(Message::problem), placeholders(Message::fix),
+                                   placeholders(Message::specified)});
   static_assert(needed == static_cast<int>(sizeof...(Arguments)),
                 "a message takes as many arguments as its row in diagnostics.def mentions");
   const std::array<std::string, sizeof...(Arguments)> texts = {argument_text(arguments)...};
-  return make_diagnostic(Message::code, Message::problem, Message::fix, texts);
+  return make_diagnostic(Message::code, Message::problem, Message::fix, Message::specified, texts);
 }
 
 // --- Collecting them ----------------------------------------------------------------------------
+
+// Says where in a source it is about: line, column and an excerpt.
+void locate(Diagnostic& diagnostic, const Source& source, LineCounter& lines, Span span);
+Diagnostic located(Diagnostic diagnostic, const Source& source, Span span);
 
 // Diagnostics of one source as they are found, each with its span; line numbers are filled in at
 // the end, in one pass over the text.
@@ -115,8 +127,9 @@ class Findings {
   void report(Span span, const Arguments&... arguments) {
     if (!full()) add(diagnose<Message>(arguments...), span);
   }
-  void add(Diagnostic diagnostic, Span span) {
-    if (!full()) found_.push_back({std::move(diagnostic), span, found_.size()});
+  // `{line}` in the problem becomes the line of `cause`.
+  void add(Diagnostic diagnostic, Span span, std::optional<Span> cause = {}) {
+    if (!full()) found_.push_back({std::move(diagnostic), span, cause, found_.size()});
   }
 
   bool empty() const { return found_.empty(); }
@@ -129,6 +142,7 @@ class Findings {
   struct Finding {
     Diagnostic diagnostic;
     Span span;
+    std::optional<Span> cause;
     std::size_t order;
   };
   std::vector<Finding> found_;

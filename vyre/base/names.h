@@ -6,50 +6,37 @@
 #include <vector>
 
 #include "vyre/base/hash.h"
+#include "vyre/base/slots.h"
 
 namespace vyre {
 
 class NameTable {
  public:
   std::uint32_t number(std::string_view name) {
-    if (names_.size() * 2 >= slots_.size()) grow();
-    const std::uint64_t hash = hash_text(name);
-    std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].number != kFree) {
-      if (slots_[at].hash == static_cast<std::uint32_t>(hash) &&
-          names_[slots_[at].number] == name) {
-        return slots_[at].number;
-      }
-      at = (at + 1) & (slots_.size() - 1);
-    }
-    slots_[at] = {static_cast<std::uint32_t>(hash), static_cast<std::uint32_t>(names_.size())};
-    names_.push_back(name);
-    return slots_[at].number;
+    const std::uint32_t number = find_or_add(
+        slots_, names_.size(), spot_of(name), [&](std::size_t i) { return spot_of(names_[i]); },
+        [&](std::uint32_t i) { return names_[i] == name; });
+    if (number == names_.size()) names_.push_back(name);
+    return number;
+  }
+
+  // size() where it is none.
+  std::uint32_t find(std::string_view name) const {
+    return find_entry(slots_, names_.size(), spot_of(name),
+                      [&](std::uint32_t i) { return names_[i] == name; });
   }
 
   std::string_view name(std::uint32_t number) const { return names_[number]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
 
  private:
-  static constexpr std::uint32_t kFree = 0xffffffff;
-  struct Slot {
-    std::uint32_t hash = 0;
-    std::uint32_t number = kFree;
-  };
-
-  void grow() {
-    std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * 2);
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.number == kFree) continue;
-      std::size_t at = slot.hash & (slots_.size() - 1);
-      while (slots_[at].number != kFree) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = slot;
-    }
+  static Spot spot_of(std::string_view text) {
+    const std::uint64_t hash = hash_text(text);
+    return {hash, static_cast<std::uint32_t>(hash)};
   }
 
   std::vector<std::string_view> names_;
-  std::vector<Slot> slots_;
+  Slots slots_;
 };
 
 }  // namespace vyre

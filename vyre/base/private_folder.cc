@@ -166,12 +166,16 @@ void PrivateFolder::open_folder(Missing missing) {
          slash = path_.find('/', slash + 1)) {
       mkdir(path_.substr(0, slash).c_str(), 0700);
     }
-    mkdir(path_.c_str(), 0700);
+    const int failed = mkdir(path_.c_str(), 0700) != 0 ? errno : 0;
     opened = open_it();
+    if (opened < 0 && failed != 0 && failed != EEXIST) {
+      refusal_ = "it cannot be created: " + std::string(std::strerror(failed)) + "." + kAnother;
+      return;
+    }
   }
   struct stat status{};
   if (opened < 0 && (errno == ENOTDIR || errno == ELOOP)) {
-    refusal_ = std::string("it is a link, or no folder.") + kAnother;
+    refusal_ = std::string("it is a link, or not a folder.") + kAnother;
   } else if (opened < 0 || fstat(opened, &status) != 0) {
     refusal_ = "it cannot be opened: " + std::string(std::strerror(errno)) + "." + kAnother;
   } else if (status.st_uid != geteuid()) {

@@ -22,15 +22,38 @@ class [[nodiscard]] Result {
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  // By value, so that `for (x : *f())` and `for (d : f().diagnostics())` iterate over what lives.
+  T operator*() && { return std::move(*value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 
-  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  const std::vector<Diagnostic>& diagnostics() const& { return diagnostics_; }
+  std::vector<Diagnostic> diagnostics() && { return std::move(diagnostics_); }
 
  private:
   std::optional<T> value_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+// Nothing, or the reasons why something was not done: `return {}` says that it was.
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
+  Result(std::vector<Diagnostic> diagnostics) : diagnostics_(std::move(diagnostics)) {
+    assert(!diagnostics_.empty());
+  }
+
+  bool ok() const { return diagnostics_.empty(); }
+  explicit operator bool() const { return ok(); }
+
+  const std::vector<Diagnostic>& diagnostics() const& { return diagnostics_; }
+  std::vector<Diagnostic> diagnostics() && { return std::move(diagnostics_); }
+
+ private:
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -39,6 +39,18 @@ bool is_control(std::string_view text, std::size_t at) {
   return at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xa0;
 }
 
+// Whether the character at `at` changes the direction of the text around it, so that a line would
+// show in another order than it has.
+bool is_bidi(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at, 3);
+  if (rest.starts_with("\xd8\x9c")) return true;  // U+061C
+  if (rest.size() < 3 || rest[0] != '\xe2') return false;
+  const unsigned last = static_cast<unsigned char>(rest[2]);
+  // U+200E, U+200F, U+202A to U+202E; U+2066 to U+2069.
+  if (rest[1] == '\x80') return last == 0x8e || last == 0x8f || (last >= 0xaa && last <= 0xae);
+  return rest[1] == '\x81' && last >= 0xa6 && last <= 0xa9;
+}
+
 // nearest() looks at names up to this long, and at near ones: a pair of them costs little.
 constexpr std::size_t kMaxLength = 64;
 constexpr std::size_t kMaxEdits = 3;
@@ -155,8 +167,14 @@ std::string json_quote(std::string_view text) {
       out += "\\n";
     } else if (c == '\t') {
       out += "\\t";
-    } else if (is_control(text, at)) {
-      out += "\\u00" + hex_byte(text[at + length - 1]);
+    } else if (is_control(text, at) || is_bidi(text, at)) {
+      // Of one to three bytes: six bits in each after the first, which has the rest.
+      unsigned value = static_cast<unsigned char>(c) & (length == 1 ? 0x7f : 0x3f >> (length - 1));
+      for (std::size_t i = 1; i < length; ++i) {
+        value = value << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3f);
+      }
+      out += "\\u" + hex_byte(static_cast<char>(value >> 8)) +
+             hex_byte(static_cast<char>(value & 0xff));
     } else {
       out += text.substr(at, length);
     }
@@ -165,12 +183,28 @@ std::string json_quote(std::string_view text) {
   return out + '"';
 }
 
+std::string one_column_each(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = utf8_length(text, at);
+    if (length == 0) {
+      out += '?';
+    } else if (is_control(text, at)) {
+      out += ' ';
+    } else {
+      out += is_bidi(text, at) ? "\xef\xbf\xbd" : text.substr(at, length);
+    }
+    at += std::max<std::size_t>(1, length);
+  }
+  return out;
+}
+
 std::string shorten(std::string_view text, std::size_t limit) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     if (out.size() >= limit) return out + "…";
     const std::size_t length = utf8_length(text, at);
-    if (length == 0 || is_control(text, at)) {
+    if (length == 0 || is_control(text, at) || is_bidi(text, at)) {
       for (char c : text.substr(at, std::max<std::size_t>(1, length))) out += "\\x" + hex_byte(c);
     } else {
       out += text.substr(at, length);

@@ -32,11 +32,16 @@ std::size_t first_control(std::string_view text);
 // "1b": a byte for a message.
 std::string hex_byte(char byte);
 
-// A JSON string, quotes included. Invalid UTF-8 becomes U+FFFD, control characters are escapes.
+// A JSON string, quotes included. Invalid UTF-8 becomes U+FFFD. Control characters and those that
+// change the direction of text are escapes.
 std::string json_quote(std::string_view text);
 
-// For messages: at most `limit` bytes, cut at a character and marked with an ellipsis; control
-// characters and invalid bytes are written as escapes.
+// For a line that carets point into: a blank for each tab and control character, ? for each invalid
+// byte, U+FFFD for each character that changes the direction of text.
+std::string one_column_each(std::string_view text);
+
+// For messages: at most `limit` bytes, cut at a character and marked with an ellipsis. Control
+// characters, those that change the direction of text, and invalid bytes are written as escapes.
 std::string shorten(std::string_view text, std::size_t limit = 60);
 
 // The same for something that may be empty, which between quotes would not show.

@@ -6,6 +6,7 @@
 #include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
 #include "vyre/ir/walk.h"
+#include "vyre/validate/link.h"
 #include "vyre/validate/validate.h"
 
 namespace vyre {
@@ -31,10 +32,10 @@ Value Value::as(DataType type) const {
   if (type == DataType::Unknown) type = DataType::U32;
   const std::uint64_t magnitude = bits_.lanes[0] | std::uint64_t{bits_.lanes[1]} << 32;
   const unsigned width = info(type).width;
-  const std::uint64_t limit = type == DataType::I32 ? (std::uint64_t{1} << 31) - !negative_
-                              : width >= 64         ? ~std::uint64_t{0}
-                                                    : (std::uint64_t{1} << width) - 1;
-  if (is_vector(type) || width == 0 || magnitude > limit || (negative_ && type != DataType::I32)) {
+  const std::uint64_t limit = has_sign(type) ? (std::uint64_t{1} << (width - 1)) - !negative_
+                              : width >= 64  ? ~std::uint64_t{0}
+                                             : (std::uint64_t{1} << width) - 1;
+  if (is_vector(type) || width == 0 || magnitude > limit || (negative_ && !has_sign(type))) {
     return wrong<message::constant_range>((negative_ ? "-" : "") + std::to_string(magnitude), type);
   }
   Value constant = *this;
@@ -52,12 +53,14 @@ Value apply(Operation op, Value a) {
   if (a.is_constant()) {
     Value constant = a.as(DataType::U32);
     if (!constant.is_constant()) return constant;
+    op = resolve(op, constant.type_);
     if (!contains(info(op).types, constant.type_)) return Value::unfit(op, constant.type_);
     constant.bits_ = eval(op, constant.type_, constant.bits_);
     constant.type_ = result_of(op, constant.type_);
     return constant;
   }
   if (a.owner_ == nullptr) return a;
+  op = resolve(op, a.type_);
   const ExprId arg = a.owner_->expr(a);
   return a.owner_->make(a.owner_->interner_.make(op, 0, 0, {&arg, 1}), result_type(op, a.type_));
 }
@@ -66,6 +69,7 @@ Value apply(Operation op, Value a, Value b) {
   // A number takes the type that the other operand asks for.
   const bool is_count = info(op).signature == Signature::Shift;
   const DataType first = a.type_ == DataType::Unknown && !is_count ? b.type_ : a.type_;
+  op = resolve(op, first);
   BodyBuilder* owner = a.owner_ != nullptr ? a.owner_ : b.owner_;
   if (owner == nullptr) {
     Value left = a.as(first);
@@ -254,13 +258,35 @@ Value BodyBuilder::literal(DataType type, const Bits& bits) {
 }
 
 Value BodyBuilder::call(std::string_view id, std::initializer_list<Value> arguments) {
-  const Op* op = Registry().find(id);
+  const Op* op = registry_.find(id);
   std::vector<ExprId> args;
   for (const Value& argument : arguments) {
     const bool known = op != nullptr && args.size() < op->signature.inputs.size();
     args.push_back(expr(argument, known ? op->signature.inputs[args.size()] : DataType::U32));
   }
   return make(interner_.call(id, args), op != nullptr ? op->signature.output : DataType::Unknown);
+}
+
+Value BodyBuilder::call(const Op& op, std::initializer_list<Value> arguments) {
+  use(op);
+  return call(op.id, arguments);
+}
+
+void BodyBuilder::use(const Op& op) {
+  const Result<const Op*> added = registry_.add(op);
+  if (!added) add_misuse(added.diagnostics()[0]);
+}
+
+void BodyBuilder::use(const Registry& registry) {
+  const Result<void> added = registry_.add(registry);
+  if (!added) add_misuse(added.diagnostics()[0]);
+}
+
+Value& update(Operation op, Value& local, Value value) {
+  BodyBuilder* owner = local.owner_ != nullptr ? local.owner_ : value.owner_;
+  if (owner == nullptr) return local = Value::wrong<message::assigned_expression>("");
+  owner->assign(local, apply(op, local, value));
+  return local;
 }
 
 Value BodyBuilder::let(std::string name, Value value) {
@@ -384,7 +410,7 @@ Body BodyBuilder::finished_body(std::uint32_t parameters,
     diagnostics.push_back(diagnose<message::unclosed_block>(name_, open_.size()));
     diagnostics.back().path = item_path_;
   }
-  // An atomic's result that no expression mentions is no local at all. Only reachable expressions
+  // An atomic's result that no expression uses is not a local. Only reachable expressions
   // count, and those are what canonical() keeps.
   body = canonical(body, parameters);
   std::vector<bool> used(body.locals.size());
@@ -471,15 +497,15 @@ Value Builder::atomic(AtomicOp op, const Element& element, Value value, Value ex
 void Builder::return_() { body_.stmts.push_back(Return{}); }
 void Builder::barrier() { body_.stmts.push_back(Barrier{}); }
 
-Result<Program> Builder::finish(const Registry& registry) const {
+Result<Linked> Builder::finish() const {
   std::vector<Diagnostic> diagnostics;
   Program program{name_, workgroup_size_, buffers_, finished_body(0, diagnostics)};
   number_bindings(program.buffers, bound_);
-  for (Diagnostic& diagnostic : validate(program, registry)) {
+  for (Diagnostic& diagnostic : validate(program, registry_)) {
     diagnostics.push_back(std::move(diagnostic));
   }
   if (!diagnostics.empty()) return diagnostics;
-  return program;
+  return link_valid(std::move(program), registry_);
 }
 
 // --- Ops -----------------------------------------------------------------------------------------
@@ -506,11 +532,11 @@ void OpBuilder::return_(Value value) {
   body_.stmts.push_back(Return{expr(value, op_.signature.output)});
 }
 
-Result<Op> OpBuilder::finish(const Registry& registry) const {
+Result<Op> OpBuilder::finish() const {
   std::vector<Diagnostic> diagnostics;
   Op op = op_;
   op.body = finished_body(size32(op.signature.inputs), diagnostics);
-  for (Diagnostic& diagnostic : validate(Module{{op}}, registry)) {
+  for (Diagnostic& diagnostic : validate(Module{{op}}, registry_)) {
     diagnostics.push_back(std::move(diagnostic));
   }
   if (!diagnostics.empty()) return diagnostics;

@@ -1,11 +1,12 @@
 // Making programs in C++. What is written here is what the text format writes, in the same words:
 //
+//   using namespace vyre::types;
 //   Builder b("xor", {64});
 //   auto lhs = b.read<u32>("lhs"), rhs = b.read<u32>("rhs");
 //   auto out = b.read_write<u32>("out");
 //   auto i = b.invocation_id(0);
 //   b.if_(i < out.length(), [&] { out[i] = lhs[i] ^ rhs[i]; });
-//   Result<Program> program = b.finish();
+//   Result<Linked> program = b.finish();
 //
 // A Value is an expression, not a number: each statement that mentions it evaluates it anew. let()
 // fixes a value. Misuse is never fatal; finish() reports it together with what validate() finds.
@@ -53,6 +54,7 @@ class Value {
 
  private:
   friend class BodyBuilder;
+  friend Value& update(Operation op, Value& local, Value value);
   friend Value apply(Operation op, Value a);
   friend Value apply(Operation op, Value a, Value b);
   friend Value cast(DataType target, Value value);
@@ -94,9 +96,9 @@ Value cast(DataType target, Value value);
 Value select(Value condition, Value a, Value b);
 Value make_vector(DataType type, std::initializer_list<Value> lanes);
 
-#define UNARY_FN(name, function, tag, types, signature, laws, meaning) \
+#define UNARY_FN(name, function, ...) \
   inline Value function(Value a) { return apply(Operation::name, a); }
-#define BINARY_FN(name, function, tag, types, signature, laws, meaning) \
+#define BINARY_FN(name, function, ...) \
   inline Value function(Value a, Value b) { return apply(Operation::name, a, b); }
 #include "vyre/ir/ops.def"
 
@@ -122,7 +124,23 @@ inline Value operator>=(Value a, Value b) { return apply(Operation::Ge, a, b); }
 inline Value operator&&(Value a, Value b) { return apply(Operation::And, a, b); }
 inline Value operator||(Value a, Value b) { return apply(Operation::Or, a, b); }
 
+// Assigns to a local; finish() reports anything else.
+Value& update(Operation op, Value& local, Value value);
+inline Value& operator+=(Value& a, Value b) { return update(Operation::Add, a, b); }
+inline Value& operator-=(Value& a, Value b) { return update(Operation::Sub, a, b); }
+inline Value& operator*=(Value& a, Value b) { return update(Operation::Mul, a, b); }
+inline Value& operator/=(Value& a, Value b) { return update(Operation::Div, a, b); }
+inline Value& operator%=(Value& a, Value b) { return update(Operation::Mod, a, b); }
+inline Value& operator&=(Value& a, Value b) { return update(Operation::BitAnd, a, b); }
+inline Value& operator|=(Value& a, Value b) { return update(Operation::BitOr, a, b); }
+inline Value& operator^=(Value& a, Value b) { return update(Operation::BitXor, a, b); }
+inline Value& operator<<=(Value& a, Value b) { return update(Operation::Shl, a, b); }
+inline Value& operator>>=(Value& a, Value b) { return update(Operation::Shr, a, b); }
+
 // The types, as tags (`b.read<u64>("x")`) and as casts or typed constants (`u64(x)`, `u64(1)`).
+// They have a namespace of their own because many programs have a `u32` already.
+namespace types {
+
 template <DataType kType>
 struct Typed : Value {
   static constexpr DataType kDataType = kType;
@@ -155,12 +173,25 @@ struct bytes {
   static constexpr DataType kDataType = DataType::Bytes;
 };
 
+}  // namespace types
+
 // buffer[i]: a load where a value is wanted, a store where it is assigned.
 class Element {
  public:
   operator Value() const;
   Element& operator=(Value value);
   Element& operator=(const Element& other) { return *this = Value(other); }
+  // A load and a store; not an atomic.
+  Element& operator+=(Value value) { return *this = Value(*this) + value; }
+  Element& operator-=(Value value) { return *this = Value(*this) - value; }
+  Element& operator*=(Value value) { return *this = Value(*this) * value; }
+  Element& operator/=(Value value) { return *this = Value(*this) / value; }
+  Element& operator%=(Value value) { return *this = Value(*this) % value; }
+  Element& operator&=(Value value) { return *this = Value(*this) & value; }
+  Element& operator|=(Value value) { return *this = Value(*this) | value; }
+  Element& operator^=(Value value) { return *this = Value(*this) ^ value; }
+  Element& operator<<=(Value value) { return *this = Value(*this) << value; }
+  Element& operator>>=(Value value) { return *this = Value(*this) >> value; }
 
  private:
   friend class Buffer;
@@ -197,7 +228,12 @@ class BodyBuilder {
   BodyBuilder& operator=(const BodyBuilder&) = delete;
 
   Value literal(DataType type, const Bits& bits);
+  // By its id an op of the library, or one that use() or the other call() has seen.
   Value call(std::string_view id, std::initializer_list<Value> arguments);
+  Value call(const Op& op, std::initializer_list<Value> arguments);
+  // Ops to call by their ids, and those that they call. They come along with the program.
+  void use(const Op& op);
+  void use(const Registry& registry);
 
   // Without a name it gets one that nothing else has.
   Value let(std::string name, Value value);
@@ -259,8 +295,9 @@ class BodyBuilder {
 
   std::string item_path_;  // "program NAME", in diagnostics
   std::string name_;
+  Registry registry_;                // the library, and what use() added
   std::vector<BufferDecl> buffers_;  // none in an op
-  std::vector<bool> bound_;          // which of them have a binding of their own
+  std::vector<bool> bound_;          // which of them have an explicit binding
   Body body_;
   Interner interner_{body_};
   std::vector<Open> open_;
@@ -291,14 +328,14 @@ class Builder : public BodyBuilder {
   Buffer workgroup(std::string name, std::uint32_t count) {
     return add_buffer(std::move(name), BufferAccess::Workgroup, Type::kDataType, count);
   }
-  // Buffers without a binding of their own get the free numbers in the order of declaration.
+  // Buffers without an explicit binding get the free numbers in the order of declaration.
   Buffer add_buffer(std::string name, BufferAccess access, DataType element, std::uint32_t count);
 
   Value invocation_id(std::uint32_t axis) { return id(Operation::InvocationId, axis); }
   Value workgroup_id(std::uint32_t axis) { return id(Operation::WorkgroupId, axis); }
   Value local_id(std::uint32_t axis) { return id(Operation::LocalId, axis); }
 
-  // The value before. A result that nobody uses costs nothing.
+  // The previous value. A result that is not used costs nothing.
   Value atomic(AtomicOp op, const Element& element, Value value, Value expected = {});
   Value atomic_add(const Element& e, Value v) { return atomic(AtomicOp::Add, e, v); }
   Value atomic_and(const Element& e, Value v) { return atomic(AtomicOp::And, e, v); }
@@ -315,7 +352,7 @@ class Builder : public BodyBuilder {
   void barrier();
 
   // The program, valid; or everything that is wrong with it.
-  Result<Program> finish(const Registry& registry = {}) const;
+  Result<Linked> finish() const;
 
  private:
   Value id(Operation op, std::uint32_t axis);
@@ -339,7 +376,7 @@ class OpBuilder : public BodyBuilder {
   }
   void return_(Value value);
 
-  Result<Op> finish(const Registry& registry = {}) const;
+  Result<Op> finish() const;
 
  private:
   Op op_;  // without its body

@@ -17,22 +17,12 @@ std::string fresh(std::string name, std::set<std::string>& taken) {
   return name;
 }
 
-Result<Program> with_inputs(const Op& op, std::size_t inputs) {
-  if (op.signature.inputs.size() == inputs) return elementwise(op);
-  return diagnose<message::template_inputs>(
-      shorten(op.id), plural(op.signature.inputs.size(), "input"),
-      inputs == 1 ? "map() takes ops of one" : "zip() takes ops of two");
-}
-
 }  // namespace
 
 Result<Program> elementwise(const Op& op) {
   const Op* chain[] = {&op};
   return elementwise(chain);
 }
-
-Result<Program> map(const Op& op) { return with_inputs(op, 1); }
-Result<Program> zip(const Op& op) { return with_inputs(op, 2); }
 
 Result<Program> elementwise(std::span<const Op* const> chain) {
   if (chain.empty()) return diagnose<message::empty_chain>();

@@ -20,7 +20,7 @@
 
 namespace vyre {
 
-// A buffer for each input, in their order, and the output behind them. The grid has to have as many
+// A buffer for each input, in their order, then the output. The grid has to have as many
 // invocations as there are outputs, at least; others do nothing.
 Result<Program> elementwise(const Op& op);
 
@@ -28,9 +28,5 @@ Result<Program> elementwise(const Op& op);
 // first input of the next, whose other inputs are further buffers. An op that does not take what
 // the one before gives is V022.
 Result<Program> elementwise(std::span<const Op* const> chain);
-
-// Ops of one and of two inputs; others are V021.
-Result<Program> map(const Op& op);
-Result<Program> zip(const Op& op);
 
 }  // namespace vyre

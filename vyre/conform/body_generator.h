@@ -5,14 +5,14 @@
 // A program is free of races because every buffer that invocations write is in one mode at a time,
 // and a mode changes only at a barrier that the whole workgroup passes (body_memory.cc):
 //
-//   Still    nobody writes, anybody reads
-//   Own      an invocation keeps to elements of its own, whose places follow from its ids
-//   Update   one commutative atomic operation, whose result nobody looks at
+//   Still    read by all, written by none
+//   Own      an invocation uses only its own elements, whose places follow from its ids
+//   Update   one commutative atomic operation, whose result is not used
 //   Single   one invocation of the workgroup does what it likes, the others nothing
-//   Closed   nobody does anything but what a pattern of several statements is made of
+//   Closed   only used by a pattern of several statements
 //
 // Barriers order only the invocations of one workgroup. So in storage that changes its mode while
-// several workgroups run, each of them keeps to elements of its own. An access that is out of
+// several workgroups run, each of them uses only its own elements. An access that is out of
 // bounds for certain touches nothing, and is fine in every mode. Where control flow joins again, or
 // goes around a loop, the modes are what they were before; a barrier brings them back where they
 // are not.
@@ -36,7 +36,7 @@
 namespace vyre {
 
 // How a program is run.
-struct Shape {
+struct CaseShape {
   std::array<std::uint32_t, 3> size{1, 1, 1};  // of a workgroup
   std::array<std::uint32_t, 3> grid{1, 1, 1};
 
@@ -45,7 +45,7 @@ struct Shape {
   std::uint32_t invocations() const { return group() * groups(); }
 };
 
-// An op that bodies call. A call stands for so many expressions, and evaluates at most so many.
+// An op that bodies call, and what a call costs: expressions written out, and evaluated at most.
 struct Callable {
   std::string id;
   OpSignature signature;
@@ -68,8 +68,7 @@ inline bool is_writable(const BufferDecl& buffer) {
 }
 
 inline bool takes_atomics(const BufferDecl& buffer) {
-  return buffer.access == BufferAccess::ReadWrite &&
-         (buffer.element == DataType::U32 || buffer.element == DataType::I32);
+  return buffer.access == BufferAccess::ReadWrite && contains(type_sets::Word, buffer.element);
 }
 
 // One way to make a value.
@@ -91,11 +90,11 @@ class BodyGenerator {
       : random_(random), options_(options), callables_(callables) {}
 
   // Fill in the body of a program with buffers, or of an op with a signature.
-  void program(Program& program, const Shape& shape);
+  void program(Program& program, const CaseShape& shape);
   Callable op(Op& op);
 
  private:
-  // Where a statement stands.
+  // The place of a statement.
   struct Flow {
     bool uniform = true;        // all invocations of a workgroup come here together
     bool uniform_loop = false;  // and go around the innermost loop together
@@ -124,8 +123,8 @@ class BodyGenerator {
   // What stays the same about a buffer in the whole program.
   struct Region {
     bool switches = false;  // from mode to mode
-    bool whole = true;      // a workgroup may go everywhere, not just to elements of its own
-    // An invocation owns so many elements, one after the other or far apart.
+    bool whole = true;      // a workgroup may access all elements, not just its own
+    // How many elements an invocation owns, one after the other or far apart.
     std::uint32_t slots = 1;
     bool strided = false;
     bool by_group = false;  // the elements of a workgroup are neighbours
@@ -236,7 +235,7 @@ class BodyGenerator {
   const std::vector<Callable>& callables_;
   const std::vector<DataType> types_ = value_types();
   const std::vector<BufferDecl>* buffers_ = nullptr;
-  Shape shape_;
+  CaseShape shape_;
   DataType output_ = DataType::Unknown;  // of an op
 
   Body body_;
@@ -249,7 +248,7 @@ class BodyGenerator {
   std::uint64_t max_size_ = 0;
   std::uint64_t max_work_ = 0;
   std::uint64_t rounds_ = 1;  // of the loops around, together
-  bool barriers_ = false;     // may come, so nobody leaves in divergent flow
+  bool barriers_ = false;     // may follow, so no invocation returns in divergent flow
   std::vector<Region> regions_;
   std::vector<Phase> phases_;
   std::vector<Phase> loop_phases_;  // before the innermost loop

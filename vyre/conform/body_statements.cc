@@ -72,7 +72,7 @@ void BodyGenerator::statement(Flow flow) {
   const bool together = barriers_ && flow.uniform;
   Kind kind = is_op() ? random_.pick(kInOps) : random_.pick(kAlone);
   if (together) kind = random_.pick(kTogether);
-  // The deeper a statement stands, the fewer invocations come there.
+  // The deeper a statement is, the fewer invocations reach it.
   const bool deep = flow.depth == kMaxBlockDepth || random_.below(6) < flow.depth || spent();
   if ((deep && kind >= If) || (kind == For && flow.loops == kMaxLoops)) kind = Let;
   switch (kind) {
@@ -314,7 +314,7 @@ bool BodyGenerator::leave(Flow flow) {
   return true;
 }
 
-// Loads from memory that nobody writes, and calls: something to compute with.
+// Loads from read-only memory, and calls: something to compute with.
 void BodyGenerator::prepare() {
   for (std::uint32_t i = 0; i < buffers_->size(); ++i) {
     if (is_writable(buffer(i)) || random_.one_in(4)) continue;
@@ -397,7 +397,7 @@ Callable BodyGenerator::op(Op& op) {
 }
 
 // A part with barriers, if any, and one without, in which invocations go their own ways.
-void BodyGenerator::program(Program& program, const Shape& shape) {
+void BodyGenerator::program(Program& program, const CaseShape& shape) {
   buffers_ = &program.buffers;
   shape_ = shape;
   barriers_ = !random_.one_in(3);

@@ -35,16 +35,15 @@ std::string number_text(const Bits& bits) {
 
 // The elements as a list: bytes, lanes, or whole numbers.
 std::string list_text(DataType element, std::span<const std::byte> bytes) {
-  const bool by_lanes = is_vector(element);
-  const std::size_t each = element == DataType::Bytes ? 1 : by_lanes ? 4 : min_bytes(element);
+  const std::size_t each = element == DataType::Bytes ? 1 : lane_bits(element) / 8;
   std::string list;
   for (std::size_t at = 0; at + each <= bytes.size(); at += each) {
     Bits bits;
     if (each == 1) bits.lanes[0] = std::to_integer<std::uint32_t>(bytes[at]);
     for (std::size_t i = 0; i < each / 4; ++i) bits.lanes[i] = word_at(bytes, at + 4 * i);
     if (at > 0) list += ',';
-    list += element == DataType::I32 ? std::to_string(static_cast<std::int32_t>(bits.lanes[0]))
-                                     : number_text(bits);
+    list += has_sign(element) ? std::to_string(static_cast<std::int32_t>(bits.lanes[0]))
+                              : number_text(bits);
   }
   return list;
 }

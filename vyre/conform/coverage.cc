@@ -120,8 +120,7 @@ bool takes(Use use, BufferAccess access, DataType element) {
     case Use::Load: return true;
     case Use::Store: return access == BufferAccess::ReadWrite || access == BufferAccess::Workgroup;
     case Use::Atomic:
-      return access == BufferAccess::ReadWrite &&
-             (element == DataType::U32 || element == DataType::I32);
+      return access == BufferAccess::ReadWrite && contains(type_sets::Word, element);
   }
   return false;
 }

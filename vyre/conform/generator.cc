@@ -1,5 +1,5 @@
 // Shapes, buffers and what is in them; the bodies come from BodyGenerator. Compilers choose the
-// order in which they evaluate arguments, so each random choice is a statement of its own.
+// order in which they evaluate arguments, so each random choice is a separate statement.
 #include "vyre/conform/generator.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ std::uint32_t volume(const Extents& extents) { return extents[0] * extents[1] * 
 
 // Lines, areas and boxes; odd sizes, powers of two, and axes with one place. Workgroups that fill
 // no vector, or more than a few, are as many as others; a few are as large as they get.
-Shape make_shape(Random& random, const GeneratorOptions& options) {
+CaseShape make_shape(Random& random, const GeneratorOptions& options) {
   constexpr std::array<std::uint32_t, 18> kLines = {1,  2,  3,  4,  5,  7,  8,  13, 16,
                                                     16, 31, 32, 33, 48, 64, 64, 96, 128};
   constexpr std::array<std::uint32_t, 7> kSides = {1, 2, 3, 4, 5, 8, 16};
   constexpr std::array<std::uint32_t, 8> kGroups = {1, 1, 2, 2, 3, 4, 6, 7};
-  Shape shape;
+  CaseShape shape;
   const bool large = random.one_in(64);
   const std::uint32_t most = large ? options.invocations : std::min(options.invocations, 256u);
   const std::uint32_t dimensions = large ? 0 : 1 + random.below(3);
@@ -54,7 +54,7 @@ Shape make_shape(Random& random, const GeneratorOptions& options) {
   return shape;
 }
 
-BufferDecl make_buffer(Random& random, BufferAccess access, const Shape& shape,
+BufferDecl make_buffer(Random& random, BufferAccess access, const CaseShape& shape,
                        std::uint32_t number) {
   BufferDecl buffer;
   buffer.name = std::string(text(access)) + std::to_string(number);
@@ -75,7 +75,7 @@ BufferDecl make_buffer(Random& random, BufferAccess access, const Shape& shape,
 }
 
 std::vector<BufferDecl> make_buffers(Random& random, const GeneratorOptions& options,
-                                     const Shape& shape) {
+                                     const CaseShape& shape) {
   constexpr std::array kAccesses = {BufferAccess::ReadOnly, BufferAccess::ReadWrite,
                                     BufferAccess::ReadWrite, BufferAccess::Uniform,
                                     BufferAccess::Workgroup};
@@ -108,7 +108,7 @@ std::vector<BufferDecl> make_buffers(Random& random, const GeneratorOptions& opt
 
 // None, one for each invocation, a few for each, nearly so many, about as many as fill vectors, or
 // any number. There is always room for results.
-std::uint32_t make_length(Random& random, const BufferDecl& buffer, const Shape& shape,
+std::uint32_t make_length(Random& random, const BufferDecl& buffer, const CaseShape& shape,
                           bool is_result) {
   const std::uint32_t choice = (is_result ? 3 : 0) + random.below(is_result ? 9 : 18);
   const std::uint32_t invocations = std::max(1u, shape.invocations());
@@ -123,15 +123,15 @@ std::uint32_t make_length(Random& random, const BufferDecl& buffer, const Shape&
   return std::max(std::min(length, kMaxLength), buffer.count);
 }
 
-std::vector<std::byte> make_contents(Random& random, const BufferDecl& buffer, const Shape& shape,
-                                     bool is_result) {
+std::vector<std::byte> make_contents(Random& random, const BufferDecl& buffer,
+                                     const CaseShape& shape, bool is_result) {
   std::vector<std::byte> bytes;
   if (buffer.access == BufferAccess::Workgroup) return bytes;
   const std::uint32_t length = make_length(random, buffer, shape, is_result);
   const DataType number = is_vector(buffer.element) || buffer.element == DataType::Bytes
                               ? DataType::U32
                               : buffer.element;
-  const std::size_t words = std::max<std::size_t>(1, min_bytes(number) / 4);
+  const std::size_t words = vyre::words(number);
   const std::size_t total = std::size_t{length} * stride(buffer.element) / 4;
   bytes.reserve(total * 4);
   for (std::size_t at = 0; at < total; at += words) {
@@ -152,7 +152,7 @@ std::vector<std::byte> make_contents(Random& random, const BufferDecl& buffer, c
 }
 
 Program make_program(Random& random, const GeneratorOptions& options,
-                     const std::vector<Callable>& callables, const Shape& shape,
+                     const std::vector<Callable>& callables, const CaseShape& shape,
                      std::uint32_t number) {
   Program program;
   program.name = "generated" + std::to_string(number);
@@ -200,7 +200,7 @@ Case generate_case(std::uint64_t seed, const GeneratorOptions& options) {
   Random random(seed);
   Case c;
   const std::vector<Callable> callables = add_ops(random, options, c.module);
-  const Shape shape = make_shape(random, options);
+  const CaseShape shape = make_shape(random, options);
   c.module.items.emplace_back(make_program(random, options, callables, shape, 0));
   const std::vector<BufferDecl>& buffers = c.program().buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -216,7 +216,7 @@ Module generate(std::uint64_t seed, const GeneratorOptions& options) {
   Module module;
   const std::vector<Callable> callables = add_ops(random, options, module);
   for (std::uint32_t i = 0; i < options.programs; ++i) {
-    const Shape shape = make_shape(random, options);
+    const CaseShape shape = make_shape(random, options);
     module.items.emplace_back(make_program(random, options, callables, shape, i));
   }
   random.shuffle(module.items);

@@ -9,7 +9,7 @@
 namespace vyre {
 namespace {
 
-constexpr LargeShapeInfo kShapes[] = {
+constexpr LargeShapeInfo kLargeShapes[] = {
     {LargeShape::Statements, "statements", 99'000},
     {LargeShape::Branches, "branches", 33'000},
     {LargeShape::Loops, "loops", 49'000},
@@ -35,7 +35,7 @@ std::string number(std::uint64_t value) { return std::to_string(value); }
 // One of some names, in turn.
 std::string name(char stem, std::uint32_t i) { return stem + number(i); }
 
-// Different ones, so that nothing is computed once for all; `i` tells them apart.
+// Different ones, so that nothing is shared; `i` distinguishes them.
 std::string step(std::uint32_t i) {
   constexpr std::string_view kOps[] = {"+", "^", "*", "-", "|"};
   const std::string to = name('x', i % 4);
@@ -160,7 +160,7 @@ void write_workgroup_memory(Text& text, std::uint32_t size) {
 
 }  // namespace
 
-std::span<const LargeShapeInfo> all_large_shapes() { return kShapes; }
+std::span<const LargeShapeInfo> all_large_shapes() { return kLargeShapes; }
 
 Case generate_large(LargeShape shape, std::uint32_t size) {
   Text text;

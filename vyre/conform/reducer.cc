@@ -16,11 +16,6 @@
 namespace vyre {
 namespace {
 
-Body& body_of(Item& item) {
-  if (Program* program = std::get_if<Program>(&item)) return program->body;
-  return std::get<Op>(item).body;
-}
-
 std::uint32_t parameters(const Item& item) {
   const Op* op = std::get_if<Op>(&item);
   return op == nullptr ? 0 : static_cast<std::uint32_t>(op->signature.inputs.size());

@@ -25,7 +25,7 @@ constexpr ScheduleName kSchedules[] = {{Schedule::Kind::Sequential, "sequential"
 
 // What a machine keeps of a workgroup: its memory and the locals of its invocations.
 std::uint64_t workgroup_bytes(const Script& script) {
-  const Program& program = script.program;
+  const Program& program = script.program();
   std::uint64_t bytes = script.state_bytes() * program.workgroup_size[0] *
                         program.workgroup_size[1] * program.workgroup_size[2];
   for (const BufferDecl& buffer : program.buffers) {
@@ -103,7 +103,7 @@ Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<con
   }
   std::uint64_t threads = 1;
   if (options.schedule.kind == Schedule::Kind::Sequential && options.max_steps == 0 &&
-      ordered_atomics(script.program).empty()) {
+      ordered_atomics(script.program()).empty()) {
     // As many as there are cores, and as can keep a workgroup each in a reasonable space.
     constexpr std::uint64_t kSpace = std::uint64_t{1} << 30;
     const std::uint64_t most =

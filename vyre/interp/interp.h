@@ -18,9 +18,11 @@
 #include <vector>
 
 #include "vyre/base/result.h"
-#include "vyre/interp/script.h"
+#include "vyre/ir/program.h"
 
 namespace vyre {
+
+struct Script;
 
 using Ids = std::array<std::uint32_t, 3>;
 std::string ids_text(const Ids& ids);  // "(1, 2, 3)"

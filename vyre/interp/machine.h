@@ -12,6 +12,7 @@
 
 #include "vyre/base/random.h"
 #include "vyre/interp/interp.h"
+#include "vyre/interp/script.h"
 #include "vyre/ir/eval.h"
 
 namespace vyre {
@@ -198,15 +199,15 @@ Machine<Watch>::Machine(const Script& script, std::span<const Memory> buffers, C
       control_(control),
       watch_(watch),
       access_(threaded),
-      invocations_(script.program.workgroup_size[0] * script.program.workgroup_size[1] *
-                   script.program.workgroup_size[2]),
+      invocations_(script.program().workgroup_size[0] * script.program().workgroup_size[1] *
+                   script.program().workgroup_size[2]),
       interleaved_(control.options.schedule.kind == Schedule::Kind::RoundRobin ||
                    control.options.schedule.has_seed()),
       keeps_all_(interleaved_ || script.has_barrier),
       reports_(reports),
       values_(script.body.values) {
-  for (std::size_t i = 0; i < script.program.buffers.size(); ++i) {
-    const BufferDecl& buffer = script.program.buffers[i];
+  for (std::size_t i = 0; i < script.program().buffers.size(); ++i) {
+    const BufferDecl& buffer = script.program().buffers[i];
     Memory memory = buffers[i];
     if (buffer.access == BufferAccess::Workgroup) {
       const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
@@ -293,7 +294,7 @@ bool Machine<Watch>::pass_barrier() {
 template <class Watch>
 typename Machine<Watch>::Pause Machine<Watch>::turn(std::uint32_t invocation) {
   invocation_ = invocation;
-  local_ = local_ids(script_.program, invocation);
+  local_ = local_ids(script_.program(), invocation);
   const std::size_t kept = keeps_all_ ? invocation : 0;
   if (!keeps_all_) pcs_[0] = 0;
   const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
@@ -385,7 +386,7 @@ Bits Machine<Watch>::value_of(const Frame& frame, const Node& node) {
     }
     case Operation::Length: return {{static_cast<std::uint32_t>(elements_[node.imm].length)}};
     case Operation::InvocationId:
-      return {{group_[node.detail] * script_.program.workgroup_size[node.detail] +
+      return {{group_[node.detail] * script_.program().workgroup_size[node.detail] +
                local_[node.detail]}};
     case Operation::WorkgroupId: return {{group_[node.detail]}};
     case Operation::LocalId: return {{local_[node.detail]}};
@@ -395,8 +396,7 @@ Bits Machine<Watch>::value_of(const Frame& frame, const Node& node) {
     case Operation::Vec4: return {{listed(0), listed(1), listed(2), listed(3)}};
     case Operation::Lane: return {{value(0).lanes[node.detail]}};
     case Operation::Call: return call(frame, node);
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       return eval(node.op, node.type, value(0), value(1));
   }
@@ -471,7 +471,9 @@ bool Machine<Watch>::spend() {
 
 template <class Watch>
 void Machine<Watch>::diverged() {
-  const auto local_text = [&](std::uint32_t i) { return ids_text(local_ids(script_.program, i)); };
+  const auto local_text = [&](std::uint32_t i) {
+    return ids_text(local_ids(script_.program(), i));
+  };
   // Somebody who is not where the first one waits.
   std::uint32_t other = 0;
   const auto waits = [&](std::uint32_t i) {

@@ -196,10 +196,10 @@ class WitnessWatch : public NoWatch {
     auto& [in_epoch, in_groups] = found->second;
     const auto& [group_ids, group, epoch] = groups_[slot_];
     Seen now{{kind, StmtId{stmt_}, expr, {}, group_ids, {}}, place, group, epoch, invocation_};
-    now.access.local = local_ids(script_.program, invocation_);
+    now.access.local = local_ids(script_.program(), invocation_);
     for (std::size_t axis = 0; axis < 3; ++axis) {
       now.access.global[axis] =
-          group_ids[axis] * script_.program.workgroup_size[axis] + now.access.local[axis];
+          group_ids[axis] * script_.program().workgroup_size[axis] + now.access.local[axis];
     }
     const auto meet = [&](const Seen& seen) {
       if (!conflict(kind, seen.access.kind)) return;
@@ -217,7 +217,7 @@ class WitnessWatch : public NoWatch {
     for (const Seen& seen : in_epoch) {
       if (seen.invocation != invocation_) meet(seen);
     }
-    if (script_.program.buffers[buffer].access != BufferAccess::Workgroup) {
+    if (script_.program().buffers[buffer].access != BufferAccess::Workgroup) {
       for (const Seen& seen : in_groups) {
         if (seen.group != now.group) meet(seen);
       }
@@ -291,7 +291,7 @@ Result<RaceWatch> make_watch(const Script& script, const Grid& grid,
   if (groups >= kSeveral - 1) return diagnose<message::too_many_workgroups>(groups);
   RaceWatch watch(script);
   std::uint64_t bytes = 0;
-  const Program& program = script.program;
+  const Program& program = script.program();
   const std::vector<bool> written = written_buffers(program);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];
@@ -320,7 +320,7 @@ auto places_of(const Race& race) {
 }
 
 // Runs one schedule on `buffers`, which it changes, and adds the races that are new.
-Result<bool> detect(const Script& script, const Grid& grid, std::span<const Memory> initial,
+Result<void> detect(const Script& script, const Grid& grid, std::span<const Memory> initial,
                     std::span<const Memory> buffers, const RunOptions& options,
                     RaceReport& report) {
   Result<RaceWatch> watch = make_watch(script, grid, initial, options.schedule);
@@ -330,10 +330,10 @@ Result<bool> detect(const Script& script, const Grid& grid, std::span<const Memo
   std::uint64_t racy = 0;
   for (const ShadowBuffer& buffer : watch->buffers) racy += buffer.racy;
   report.racy_elements = std::max(report.racy_elements, racy);
-  if (racy == 0) return true;
+  if (racy == 0) return {};
 
   WitnessWatch witness(script, watch->buffers);
-  const Copies again(script.program, initial);
+  const Copies again(script.program(), initial);
   const Result<RunStats> ran_again = run_watched(script, grid, again.memories(), options, witness);
   if (!ran_again) return ran_again.diagnostics();
   assert(!witness.races.empty());
@@ -348,7 +348,7 @@ Result<bool> detect(const Script& script, const Grid& grid, std::span<const Memo
     report.races.push_back(race);
   }
   report.more_races = std::max(report.more_races, witness.more);
-  return true;
+  return {};
 }
 
 void compare(const Program& program, std::span<const Memory> first, std::span<const Memory> second,
@@ -392,7 +392,7 @@ Result<RaceReport> find_races(const Script& script, const Grid& grid,
                               std::span<const Memory> buffers, const RunOptions& options,
                               std::span<const Schedule> schedules) {
   std::vector<Schedule> standard = race_schedules();
-  if (ordered_atomics(script.program).empty()) {
+  if (ordered_atomics(script.program()).empty()) {
     std::erase_if(standard, [](const Schedule& s) { return s.kind == Schedule::Kind::Mixed; });
   }
   if (schedules.empty()) schedules = standard;
@@ -407,14 +407,14 @@ Result<RaceReport> find_races(const Script& script, const Grid& grid,
                          static_cast<double>(schedules.size()));
       };
     }
-    Copies copies(script.program, buffers);
-    const Result<bool> ran = detect(script, grid, buffers, copies.memories(), own, report);
+    Copies copies(script.program(), buffers);
+    const Result<void> ran = detect(script, grid, buffers, copies.memories(), own, report);
     if (!ran) return ran.diagnostics();
     ++report.schedules;
     if (!first) {
       first = std::move(copies);
     } else {
-      compare(script.program, first->memories(), copies.memories(), schedules[0], schedule,
+      compare(script.program(), first->memories(), copies.memories(), schedules[0], schedule,
               report.dependences);
     }
   }
@@ -428,7 +428,7 @@ Result<std::vector<std::vector<std::uint32_t>>> racy_elements(const Script& scri
                                                               const RunOptions& options) {
   Result<RaceWatch> watch = make_watch(script, grid, buffers, options.schedule);
   if (!watch) return watch.diagnostics();
-  const Copies copies(script.program, buffers);
+  const Copies copies(script.program(), buffers);
   const Result<RunStats> ran = run_watched(script, grid, copies.memories(), options, *watch);
   if (!ran) return ran.diagnostics();
   std::vector<std::vector<std::uint32_t>> racy(watch->buffers.size());

@@ -101,47 +101,51 @@ void ScriptMaker::statement(std::uint32_t i, std::vector<Frame>& frames) {
   const Stmt& stmt = body_.stmts[i];
   if (std::holds_alternative<Block>(stmt)) return;
   evaluate(i, step);
-  if (const Let* let = std::get_if<Let>(&stmt)) {
+  const auto set = [&](LocalId local, ExprId value) {
     step.kind = Step::Kind::Set;
-    step.local = let->local;
-    step.value = let->value;
-  } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-    step.kind = Step::Kind::Set;
-    step.local = assign->local;
-    step.value = assign->value;
-  } else if (const Store* store = std::get_if<Store>(&stmt)) {
-    step.kind = Step::Kind::Store;
-    step.buffer = store->buffer;
-    step.index = store->index;
-    step.value = store->value;
-  } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-    step.kind = Step::Kind::Atomic;
-    step.atomic = atomic->op;
-    step.local = atomic->result;
-    step.buffer = atomic->buffer;
-    step.index = atomic->index;
-    step.expected = atomic->expected;
-    step.value = atomic->value;
-  } else if (const If* branch = std::get_if<If>(&stmt)) {
-    step.kind = Step::Kind::Branch;
-    step.value = branch->condition;
-    branch_of_[i] = here();
-  } else if (const For* loop = std::get_if<For>(&stmt)) {
-    step.kind = Step::Kind::Enter;
-    step.local = loop->variable;
-    step.limit = script_.locals++;
-    step.from = loop->from;
-    step.value = loop->to;
-  } else if (std::holds_alternative<Break>(stmt)) {
-    step.kind = Step::Kind::Jump;
-    auto loop_frame = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
-    loop_frame->breaks.push_back(here());
-  } else if (const Return* result = std::get_if<Return>(&stmt)) {
-    step.kind = Step::Kind::Return;
-    step.value = result->value;
-  } else {
-    step.kind = Step::Kind::Barrier;
-  }
+    step.local = local;
+    step.value = value;
+  };
+  visit(
+      stmt, [&](const Let& let) { set(let.local, let.value); },
+      [&](const Assign& assign) { set(assign.local, assign.value); },
+      [&](const Store& store) {
+        step.kind = Step::Kind::Store;
+        step.buffer = store.buffer;
+        step.index = store.index;
+        step.value = store.value;
+      },
+      [&](const Atomic& atomic) {
+        step.kind = Step::Kind::Atomic;
+        step.atomic = atomic.op;
+        step.local = atomic.result;
+        step.buffer = atomic.buffer;
+        step.index = atomic.index;
+        step.expected = atomic.expected;
+        step.value = atomic.value;
+      },
+      [&](const If& branch) {
+        step.kind = Step::Kind::Branch;
+        step.value = branch.condition;
+        branch_of_[i] = here();
+      },
+      [&](const For& loop) {
+        step.kind = Step::Kind::Enter;
+        step.local = loop.variable;
+        step.limit = script_.locals++;
+        step.from = loop.from;
+        step.value = loop.to;
+      },
+      [&](const Break&) {
+        step.kind = Step::Kind::Jump;
+        auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
+        loop->breaks.push_back(here());
+      },
+      [&](const Return& result) {
+        step.kind = Step::Kind::Return;
+        step.value = result.value;
+      },
+      [&](const Barrier&) { step.kind = Step::Kind::Barrier; }, Nothing<Block>());
   add(step);
 }
 
@@ -177,23 +181,24 @@ Node ScriptMaker::node_of(ExprId id) const {
 
 Script make_script(const Linked& linked) {
   OpIndex index;
-  for (std::size_t i = 0; i < linked.ops.size(); ++i) {
-    index.emplace(linked.ops[i].id, static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < linked.ops().size(); ++i) {
+    index.emplace(linked.ops()[i]->id, static_cast<std::uint32_t>(i));
   }
   const auto body_script = [&](const Body& body, std::span<const BufferDecl> buffers,
                                std::span<const DataType> inputs) {
     std::vector<DataType> results;
     for (const std::string& id : body.callees) {
-      results.push_back(linked.ops[index.at(id)].signature.output);
+      results.push_back(linked.ops()[index.at(id)]->signature.output);
     }
     return ScriptMaker(body, types_of(body, buffers, inputs, results), index).make();
   };
-  Script script{linked.program, body_script(linked.program.body, linked.program.buffers, {}), {}};
-  for (const Op& op : linked.ops) {
-    script.ops.push_back(body_script(op.body, {}, op.signature.inputs));
+  const Program& program = linked.program();
+  Script script{linked, body_script(program.body, program.buffers, {}), {}};
+  for (const auto& op : linked.ops()) {
+    script.ops.push_back(body_script(op->body, {}, op->signature.inputs));
   }
   script.has_barrier = std::ranges::any_of(
-      linked.program.body.stmts, [](const Stmt& s) { return std::holds_alternative<Barrier>(s); });
+      program.body.stmts, [](const Stmt& s) { return std::holds_alternative<Barrier>(s); });
   return script;
 }
 

@@ -57,10 +57,11 @@ struct BodyScript {
 };
 
 struct Script {
-  Program program;  // for names, buffers and the workgroup's shape
+  Linked linked;
   BodyScript body;
   std::vector<BodyScript> ops;  // as in Linked::ops
   bool has_barrier = false;
+  const Program& program() const { return linked.program(); }
   // The bytes that the locals of one invocation take.
   std::uint64_t state_bytes() const { return std::uint64_t{body.locals} * sizeof(Bits); }
 };

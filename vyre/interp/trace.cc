@@ -11,7 +11,7 @@ class TraceWatch : public NoWatch {
   TraceWatch(const Script& script, const Ids& invocation,
              const std::function<void(const TracedStep&)>& report)
       : report_(report) {
-    const auto& size = script.program.workgroup_size;
+    const auto& size = script.program().workgroup_size;
     Ids local{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
       group_[axis] = invocation[axis] / size[axis];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vyre/interp/interp.h"
+#include "vyre/interp/script.h"
 
 namespace vyre {
 

@@ -100,7 +100,7 @@ Word eval_number(Operation op, Word a, Word b) {
     case Operation::RotateLeft: return static_cast<Word>((a << count) | (a >> rest));
     case Operation::RotateRight: return static_cast<Word>((a >> count) | (a << rest));
 
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;  // not a function of operands alone
   }
@@ -127,8 +127,6 @@ template <class Word, class Number = Word>
 Bits eval_scalar(Operation op, const Bits& a, const Bits& b) {
   return bits_of(eval_number<Word, Number>(op, word_of<Word>(a), word_of<Word>(b)));
 }
-
-std::size_t lane_count(DataType type) { return min_bytes(type) / 4; }
 
 }  // namespace
 
@@ -166,12 +164,12 @@ Bits eval_cast(DataType source, DataType target, const Bits& value) {
     return {{static_cast<u32>((lanes[0] | lanes[1] | lanes[2] | lanes[3]) != 0)}};
   }
   // Lanes that both types have are kept. A scalar fills the others with its sign, which is 0 for
-  // all but I32; a vector is filled only from types of one lane, by copies of that.
-  const u32 sign = source == DataType::I32 && lanes[0] >> 31 != 0 ? ~u32{0} : 0;
+  // an unsigned one; a vector is filled only from types of one lane, by copies of that.
+  const u32 sign = has_sign(source) && lanes[0] >> 31 != 0 ? ~u32{0} : 0;
   const u32 fill = is_vector(target) ? lanes[0] : sign;
   Bits result;
-  for (std::size_t i = 0; i < lane_count(target); ++i) {
-    result.lanes[i] = i < lane_count(source) ? lanes[i] : fill;
+  for (std::size_t i = 0; i < words(target); ++i) {
+    result.lanes[i] = i < words(source) ? lanes[i] : fill;
   }
   return result;
 }

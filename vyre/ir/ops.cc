@@ -13,12 +13,12 @@ constexpr int prefix_precedence(std::string_view text) {
 }
 
 constexpr OperationInfo kOperations[] = {
-#define FORM(name, tag, arity, meaning) \
+#define FORM(name, tag, arity, cost, meaning) \
   {Operation::name, #name, #name, arity, 0, 0, Signature::Form, "", meaning},
-#define UNARY(name, text, tag, types, signature, laws, meaning)            \
+#define UNARY(name, text, tag, types, signature, cost, laws, meaning)      \
   {Operation::name,      #name, text,   1, prefix_precedence(text), types, \
    Signature::signature, laws,  meaning},
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) \
+#define BINARY(name, text, precedence, tag, types, signature, cost, laws, meaning) \
   {Operation::name, #name, text, 2, precedence, types, Signature::signature, laws, meaning},
 #include "vyre/ir/ops.def"
 };
@@ -33,6 +33,28 @@ constexpr LawInfo kLaws[] = {
 #define LAW(name, text, tag, arguments, meaning) {LawKind::name, text, arguments, meaning},
 #include "vyre/ir/laws.def"
 };
+
+// Atomics and laws are found by their tags.
+template <class Rows>
+constexpr bool in_order(const Rows& rows, auto tag_of) {
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    if (static_cast<std::size_t>(tag_of(rows[i])) != i + 1) return false;
+  }
+  return true;
+}
+static_assert(in_order(kAtomics, [](const AtomicInfo& row) { return row.op; }));
+static_assert(in_order(kLaws, [](const LawInfo& row) { return row.kind; }));
+
+// No type is in two rows of a spelling.
+static_assert([] {
+  for (const OperationInfo& a : kOperations) {
+    for (const OperationInfo& b : kOperations) {
+      const bool same = a.text == b.text && a.arity == b.arity && a.op != b.op;
+      if (same && (a.types & b.types) != 0) return false;
+    }
+  }
+  return true;
+}());
 
 // Position of each tag in a table, for constant-time look-up.
 template <class Rows>
@@ -57,13 +79,24 @@ const Row* find_text(const Row (&rows)[N], std::string_view text) {
 
 std::span<const OperationInfo> all_operations() { return kOperations; }
 
-const OperationInfo& info(Operation op) {
+const OperationInfo& tables::info(Operation op) {
   return kOperations[kOperationIndex[static_cast<std::size_t>(op)]];
 }
 
 std::optional<Operation> operation_of_tag(std::uint32_t tag) {
   if (tag > 255 || kOperationIndex[tag] == 255) return std::nullopt;
   return static_cast<Operation>(tag);
+}
+
+Operation resolve(Operation op, DataType first) {
+  const OperationInfo& spelt = info(op);
+  if (contains(spelt.types, first)) return op;
+  for (const OperationInfo& row : kOperations) {
+    if (row.text == spelt.text && row.arity == spelt.arity && contains(row.types, first)) {
+      return row.op;
+    }
+  }
+  return op;
 }
 
 const OperationInfo* find_function(std::string_view name) {
@@ -74,7 +107,7 @@ const OperationInfo* find_function(std::string_view name) {
 }
 
 std::span<const AtomicInfo> all_atomics() { return kAtomics; }
-const AtomicInfo& info(AtomicOp op) { return kAtomics[static_cast<std::size_t>(op) - 1]; }
+const AtomicInfo& tables::info(AtomicOp op) { return kAtomics[static_cast<std::size_t>(op) - 1]; }
 const AtomicInfo* find_atomic(std::string_view text) { return find_text(kAtomics, text); }
 std::optional<AtomicOp> atomic_of_tag(std::uint32_t tag) {
   if (tag < 1 || tag > std::size(kAtomics)) return std::nullopt;
@@ -82,7 +115,7 @@ std::optional<AtomicOp> atomic_of_tag(std::uint32_t tag) {
 }
 
 std::span<const LawInfo> all_laws() { return kLaws; }
-const LawInfo& info(LawKind kind) { return kLaws[static_cast<std::size_t>(kind) - 1]; }
+const LawInfo& tables::info(LawKind kind) { return kLaws[static_cast<std::size_t>(kind) - 1]; }
 const LawInfo* find_law(std::string_view text) { return find_text(kLaws, text); }
 std::optional<LawKind> law_of_tag(std::uint32_t tag) {
   if (tag < 1 || tag > std::size(kLaws)) return std::nullopt;

@@ -12,14 +12,16 @@
 
 namespace vyre {
 
+namespace tables {  // see types.h
+
 enum class Operation : std::uint8_t {
-#define FORM(name, tag, arity, meaning) name = tag,
-#define UNARY(name, text, tag, types, signature, laws, meaning) name = tag,
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) name = tag,
+#define FORM(name, tag, ...) name = tag,
+#define OPERATION(name, tag) name = tag,
 #include "vyre/ir/ops.def"
 };
 
 enum class Signature : std::uint8_t { Form, Same, Shift, Test };
+enum class Cost : std::uint8_t { None, One, Many };
 
 struct OperationInfo {
   Operation op;
@@ -32,34 +34,47 @@ struct OperationInfo {
   std::string_view laws;
   std::string_view meaning;
 };
+const OperationInfo& info(Operation op);
+
+}  // namespace tables
+using tables::Cost;
+using tables::Operation;
+using tables::OperationInfo;
+using tables::Signature;
 
 inline constexpr int kComparisonPrecedence = 3;  // these do not chain
 inline constexpr int kPrefixPrecedence = 10;
 
-// How many operands an operation has, and its signature, for the loops that run over every
-// expression.
-inline constexpr auto kArity = [] {
-  std::array<std::int8_t, 256> arity{};
-#define FORM(name, tag, count, meaning) arity[tag] = count;
-#define UNARY(name, text, tag, types, signature, laws, meaning) arity[tag] = 1;
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) arity[tag] = 2;
-#include "vyre/ir/ops.def"
-  return arity;
-}();
-inline constexpr auto kSignature = [] {
-  std::array<Signature, 256> all{};
-#define UNARY(name, text, tag, types, signature, laws, meaning) all[tag] = Signature::signature;
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) \
-  all[tag] = Signature::signature;
+// What the loops over every expression ask of an operation, by its tag.
+struct OperationShape {
+  std::int8_t arity = 0;
+  Signature signature = Signature::Form;
+  Cost cost = Cost::None;
+};
+inline constexpr auto kOpFacts = [] {
+  std::array<OperationShape, 256> all{};
+#define FORM(name, tag, arity, cost, meaning) all[tag] = {arity, Signature::Form, Cost::cost};
+#define UNARY(name, text, tag, types, signature, cost, laws, meaning) \
+  all[tag] = {1, Signature::signature, Cost::cost};
+#define BINARY(name, text, precedence, tag, types, signature, cost, laws, meaning) \
+  all[tag] = {2, Signature::signature, Cost::cost};
 #include "vyre/ir/ops.def"
   return all;
 }();
+constexpr int arity(Operation op) { return kOpFacts[static_cast<std::size_t>(op)].arity; }
+constexpr Signature signature(Operation op) {
+  return kOpFacts[static_cast<std::size_t>(op)].signature;
+}
+constexpr Cost cost(Operation op) { return kOpFacts[static_cast<std::size_t>(op)].cost; }
 
 std::span<const OperationInfo> all_operations();
-const OperationInfo& info(Operation op);
 std::optional<Operation> operation_of_tag(std::uint32_t tag);
 
-inline bool is_form(Operation op) { return info(op).signature == Signature::Form; }
+constexpr bool is_form(Operation op) { return signature(op) == Signature::Form; }
+
+// Of the rows with the spelling of `op`, the one that takes a first operand of this type; `op`
+// where none does.
+Operation resolve(Operation op, DataType first);
 
 // A function by the name it is called with, such as "popcount".
 const OperationInfo* find_function(std::string_view name);
@@ -67,16 +82,22 @@ const OperationInfo* find_function(std::string_view name);
 // The type of an operation's second operand, and of its result, for a first operand of a type in
 // its set.
 inline DataType second_operand(Operation op, DataType first) {
-  const bool shifts = kSignature[static_cast<std::size_t>(op)] == Signature::Shift;
-  return shifts && !is_vector(first) ? DataType::U32 : first;
+  return signature(op) == Signature::Shift && !is_vector(first) ? DataType::U32 : first;
 }
 inline DataType result_of(Operation op, DataType first) {
-  const bool tests = kSignature[static_cast<std::size_t>(op)] == Signature::Test;
-  return tests && !is_vector(first) ? DataType::U32 : first;
+  return signature(op) == Signature::Test && !is_vector(first) ? DataType::U32 : first;
 }
 
+// Whether it gives 0 or 1; `Test` only says that the result is a u32.
+constexpr bool gives_truth(Operation op) {
+  return signature(op) == Signature::Test && op != Operation::Popcount && op != Operation::Clz &&
+         op != Operation::Ctz;
+}
+
+namespace tables {
+
 enum class AtomicOp : std::uint8_t {
-#define ATOMIC(name, text, tag, operands, order, meaning) name = tag,
+#define ATOMIC(name, text, tag, ...) name = tag,
 #include "vyre/ir/ops.def"
 };
 
@@ -89,14 +110,21 @@ struct AtomicInfo {
   AtomicOrder order;
   std::string_view meaning;
 };
+const AtomicInfo& info(AtomicOp op);
+
+}  // namespace tables
+using tables::AtomicInfo;
+using tables::AtomicOp;
+using tables::AtomicOrder;
 
 std::span<const AtomicInfo> all_atomics();
-const AtomicInfo& info(AtomicOp op);
 const AtomicInfo* find_atomic(std::string_view text);
 std::optional<AtomicOp> atomic_of_tag(std::uint32_t tag);
 
+namespace tables {
+
 enum class LawKind : std::uint8_t {
-#define LAW(name, text, tag, arguments, meaning) name = tag,
+#define LAW(name, text, tag, ...) name = tag,
 #include "vyre/ir/laws.def"
 };
 
@@ -106,9 +134,13 @@ struct LawInfo {
   std::string_view arguments;
   std::string_view meaning;
 };
+const LawInfo& info(LawKind kind);
+
+}  // namespace tables
+using tables::LawInfo;
+using tables::LawKind;
 
 std::span<const LawInfo> all_laws();
-const LawInfo& info(LawKind kind);
 const LawInfo* find_law(std::string_view text);
 std::optional<LawKind> law_of_tag(std::uint32_t tag);
 

@@ -20,8 +20,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -56,6 +59,7 @@ struct Expr {
 
   friend bool operator==(const Expr&, const Expr&) = default;
 };
+static_assert(sizeof(Expr) == 20);  // it is hashed, compared and copied by the million
 
 struct Local {
   std::string name;
@@ -117,6 +121,26 @@ struct Barrier {
 
 // The alternatives are in the order of the STATEMENT rows of ops.def.
 using Stmt = std::variant<Let, Assign, Store, Atomic, If, For, Block, Break, Return, Barrier>;
+#define STATEMENT(name, tag, meaning) \
+  static_assert(std::is_same_v<std::variant_alternative_t<tag - 1, Stmt>, name>);
+#include "vyre/ir/ops.def"
+
+// Calls the function that takes statements of this kind. Each kind has its function, or is listed
+// in a Nothing: a new one does not compile until everybody has dealt with it.
+template <class... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+template <class... Kinds>
+struct Nothing {
+  template <class Kind>
+    requires(std::is_same_v<Kind, Kinds> || ...)
+  void operator()(const Kind&) const {}
+};
+template <class... Cases>
+decltype(auto) visit(const Stmt& stmt, Cases... cases) {
+  return std::visit(Overloaded{std::move(cases)...}, stmt);
+}
 
 struct Body {
   std::vector<Expr> exprs;
@@ -183,8 +207,10 @@ struct Module {
 };
 
 inline const Body& body_of(const Item& item) {
-  if (const Program* program = std::get_if<Program>(&item)) return program->body;
-  return std::get<Op>(item).body;
+  return std::visit([](const auto& each) -> const Body& { return each.body; }, item);
+}
+inline Body& body_of(Item& item) {
+  return std::visit([](auto& each) -> Body& { return each.body; }, item);
 }
 
 // Where a program is written, for tools that show it beside its code: in which file, and by
@@ -196,14 +222,36 @@ struct SourceLines {
   friend bool operator==(const SourceLines&, const SourceLines&) = default;
 };
 
-// A valid program with the ops that it calls, directly or through others; an op stands behind those
-// that it calls itself.
-struct Linked {
-  Program program;
-  std::vector<Op> ops;
-  SourceLines source{};  // empty: nobody asks
+// What runs: a valid program with the ops that it calls, directly or through others. link(),
+// find_program() and Builder::finish() make it. It never changes, and copies share it.
+class Linked {
+ public:
+  Linked() = default;
+  using Ops = std::vector<std::shared_ptr<const Op>>;  // each after those that it calls
+  // Of a program and ops that are known to be valid.
+  static Linked trust(Program program, Ops ops = {}) {
+    Linked linked;
+    linked.parts_ = std::make_shared<const Parts>(std::move(program), std::move(ops));
+    return linked;
+  }
 
-  friend bool operator==(const Linked&, const Linked&) = default;
+  const Program& program() const { return parts_->program; }
+  const Ops& ops() const { return parts_->ops; }
+  operator const Program&() const { return parts_->program; }
+
+  // For profilers; empty: nobody asks.
+  const SourceLines& source() const { return *source_; }
+  void set_source(SourceLines source) {
+    source_ = std::make_shared<const SourceLines>(std::move(source));
+  }
+
+ private:
+  struct Parts {
+    Program program;
+    Ops ops;
+  };
+  std::shared_ptr<const Parts> parts_ = std::make_shared<const Parts>();
+  std::shared_ptr<const SourceLines> source_ = std::make_shared<const SourceLines>();
 };
 
 // --- Limits -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "vyre/ir/types.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace vyre {
@@ -8,48 +9,25 @@ namespace {
 
 using enum DataType;
 
-constexpr TypeInfo kTypes[] = {
-#define TYPE(name, text, tag, bytes, lanes, width) {name, #name, text, bytes, lanes, width},
-#include "vyre/ir/types.def"
-};
-constexpr TypeInfo kUnknown = {Unknown, "Unknown", "?", 0, 0, 0};
-
-// The targets of each source, in the order of the tags.
-constexpr TypeSet kCasts[] = {
-    0,
-    /* U32     */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
-    /* I32     */ type_set(I32, U32, Bool, U64, U128, Vec2U32, Vec4U32),
-    /* U64     */ type_set(U32, I32, Bool, U64, U128, Vec2U32),
-    /* Vec2U32 */ type_set(U32, I32, Bool, U64, U128, Vec2U32),
-    /* Vec4U32 */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
-    /* Bool    */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
-    /* Bytes   */ type_set(Bytes),
-    /* U128    */ type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32),
-};
+static_assert(std::ranges::is_sorted(kTypeRows, std::less(), &TypeInfo::type));
 
 }  // namespace
 
-std::span<const TypeInfo> all_types() { return kTypes; }
-
-const TypeInfo& info(DataType type) {
-  return type == Unknown ? kUnknown : kTypes[static_cast<std::size_t>(type) - 1];
-}
-
 std::optional<DataType> find_type(std::string_view text) {
-  for (const TypeInfo& row : kTypes) {
+  for (const TypeInfo& row : kTypeRows) {
     if (row.text == text) return row.type;
   }
   return std::nullopt;
 }
 
 std::optional<DataType> type_of_tag(std::uint32_t tag) {
-  if (tag < 1 || tag > std::size(kTypes)) return std::nullopt;
+  if (tag >= kTypeTags || kTypesByTag[tag].type == Unknown) return std::nullopt;
   return static_cast<DataType>(tag);
 }
 
 std::string list_of(TypeSet set) {
   std::vector<std::string_view> texts;
-  for (const TypeInfo& row : kTypes) {
+  for (const TypeInfo& row : kTypeRows) {
     if (contains(set, row.type)) texts.push_back(row.text);
   }
   std::string list;
@@ -60,7 +38,20 @@ std::string list_of(TypeSet set) {
   return list;
 }
 
-TypeSet cast_targets(DataType source) { return kCasts[static_cast<std::size_t>(source)]; }
+TypeSet cast_targets(DataType source) {
+  switch (source) {
+    case Unknown: return 0;
+    case U64:
+    case Vec2U32: return type_set(U32, I32, Bool, U64, U128, Vec2U32);
+    case U32:
+    case I32:
+    case Vec4U32:
+    case Bool:
+    case U128: return type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32);
+    case Bytes: return type_set(Bytes);
+  }
+  return 0;
+}
 
 std::string_view text(BufferAccess access) {
   switch (access) {

@@ -13,12 +13,18 @@
 
 namespace vyre {
 
+// Enums with a table of facts are in a namespace of their own, where info() of an enumerator is
+// found without saying so: `using namespace vyre` leaves the name `info` free.
+namespace tables {
+
 // The value of an enumerator is its tag in the wire format.
 enum class DataType : std::uint8_t {
   Unknown = 0,  // the type of an expression that is wrong or not resolved yet
-#define TYPE(name, text, tag, bytes, lanes, width) name = tag,
+#define TYPE(name, text, tag, ...) name = tag,
 #include "vyre/ir/types.def"
 };
+
+enum class NumberKind : std::uint8_t { Unsigned, Signed, Float };
 
 struct TypeInfo {
   DataType type;
@@ -27,23 +33,55 @@ struct TypeInfo {
   std::uint8_t bytes;
   std::uint8_t lanes;
   std::uint8_t width;
+  NumberKind kind;
 };
 
-std::span<const TypeInfo> all_types();
-const TypeInfo& info(DataType type);
-std::optional<DataType> find_type(std::string_view text);
-std::optional<DataType> type_of_tag(std::uint32_t tag);
+inline constexpr TypeInfo kTypeRows[] = {
+#define TYPE(name, text, tag, bytes, lanes, width, kind) \
+  {DataType::name, #name, text, bytes, lanes, width, NumberKind::kind},
+#include "vyre/ir/types.def"
+};
 
+// By tag; some tags are still free.
+inline constexpr std::size_t kTypeTags = 16;
+inline constexpr auto kTypesByTag = [] {
+  std::array<TypeInfo, kTypeTags> types;
+  types.fill({DataType::Unknown, "Unknown", "?", 0, 0, 0, NumberKind::Unsigned});
+  for (const TypeInfo& row : kTypeRows) types[static_cast<std::size_t>(row.type)] = row;
+  return types;
+}();
+constexpr const TypeInfo& info(DataType type) {
+  return kTypesByTag[static_cast<std::size_t>(type)];
+}
 inline std::string_view text(DataType type) { return info(type).text; }
 inline std::string argument_text(DataType type) { return std::string(text(type)); }
 
+}  // namespace tables
+using tables::DataType;
+using tables::kTypeRows;
+using tables::kTypesByTag;
+using tables::kTypeTags;
+using tables::NumberKind;
+using tables::text;
+using tables::TypeInfo;
+
+constexpr std::span<const TypeInfo> all_types() { return kTypeRows; }
+std::optional<DataType> find_type(std::string_view text);
+std::optional<DataType> type_of_tag(std::uint32_t tag);
+
 // The least number of bytes a value of this type takes in a buffer.
-inline constexpr std::uint8_t kMinBytes[] = {
-    0,  // Unknown; the rows are in the order of their tags
-#define TYPE(name, text, tag, bytes, lanes, width) bytes,
-#include "vyre/ir/types.def"
-};
-inline std::uint32_t min_bytes(DataType type) { return kMinBytes[static_cast<std::size_t>(type)]; }
+constexpr std::uint32_t min_bytes(DataType type) { return info(type).bytes; }
+
+// How many 32-bit words of a Bits hold a value of this type; a smaller one fills the first in part.
+constexpr std::uint32_t words(DataType type) { return (min_bytes(type) + 3) / 4; }
+
+constexpr bool is_wide(DataType type) { return words(type) > 1; }
+
+// How many numbers a value holds, and the bits that each takes in memory.
+constexpr std::uint32_t lane_count(DataType type) { return info(type).lanes; }
+constexpr std::uint32_t lane_bits(DataType type) {
+  return lane_count(type) == 0 ? 0 : min_bytes(type) * 8 / lane_count(type);
+}
 
 // The distance of two elements in a buffer: Bytes buffers are sequences of words.
 inline std::uint32_t stride(DataType element) {
@@ -55,9 +93,8 @@ inline DataType loaded_type(DataType element) {
   return element == DataType::Bytes ? DataType::U32 : element;
 }
 
-inline bool is_vector(DataType type) {
-  return type == DataType::Vec2U32 || type == DataType::Vec4U32;
-}
+constexpr bool is_vector(DataType type) { return lane_count(type) > 1; }
+constexpr bool has_sign(DataType type) { return info(type).kind == NumberKind::Signed; }
 
 // A set of types, one bit for each tag.
 using TypeSet = std::uint32_t;
@@ -74,12 +111,23 @@ std::string list_of(TypeSet set);  // "u32, i32 or bool"
 // The sets that tables name.
 namespace type_sets {
 using enum DataType;
-inline constexpr TypeSet Int = type_set(U32, I32, U64, U128, Vec2U32, Vec4U32);
+constexpr TypeSet types_that(bool (*fit)(const TypeInfo&)) {
+  TypeSet set = 0;
+  for (const TypeInfo& row : kTypeRows) set |= fit(row) ? type_set(row.type) : 0;
+  return set;
+}
+inline constexpr TypeSet Int =
+    types_that([](const TypeInfo& t) { return t.kind != NumberKind::Float && t.width > 1; });
 inline constexpr TypeSet IntOrBool = Int | type_set(Bool);
 inline constexpr TypeSet Truth = type_set(U32, Bool);
-inline constexpr TypeSet Unsigned = type_set(U32, U64, U128, Vec2U32, Vec4U32);
-inline constexpr TypeSet Scalar = type_set(U32, I32, U64, U128);
-inline constexpr TypeSet HighHalf = type_set(U32, U64, Vec2U32, Vec4U32);
+inline constexpr TypeSet Unsigned =
+    Int & types_that([](const TypeInfo& t) { return t.kind == NumberKind::Unsigned; });
+inline constexpr TypeSet Scalar = Int & types_that([](const TypeInfo& t) { return t.lanes == 1; });
+inline constexpr TypeSet HighHalf =
+    Unsigned & types_that([](const TypeInfo& t) { return t.width <= 64; });
+// What atomics update, and affine indices are made of.
+inline constexpr TypeSet Word =
+    Scalar & types_that([](const TypeInfo& t) { return t.width == 32; });
 }  // namespace type_sets
 
 // The cast table: what a type can be cast to.

@@ -29,8 +29,7 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
       case Operation::Vec2: return DataType::Vec2U32;
       case Operation::Vec4: return DataType::Vec4U32;
       case Operation::Call: return results[expr.imm];
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
           return result_of(expr.op, types[args[0]]);
     }
@@ -43,14 +42,14 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
     for (ExprId root : roots(stmt)) {
       for (; done <= root.index; ++done) types.exprs[done] = type_of(body.exprs[done]);
     }
-    if (const Let* let = std::get_if<Let>(&stmt)) {
-      types.locals[let->local.index] = types[let->value];
-    } else if (const For* loop = std::get_if<For>(&stmt)) {
-      types.locals[loop->variable.index] = DataType::U32;
-    } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt);
-               atomic && atomic->result.exists()) {
-      types.locals[atomic->result.index] = buffers[atomic->buffer.index].element;
-    }
+    visit(
+        stmt, [&](const Let& let) { types.locals[let.local.index] = types[let.value]; },
+        [&](const For& loop) { types.locals[loop.variable.index] = DataType::U32; },
+        [&](const Atomic& atomic) {
+          if (!atomic.result.exists()) return;
+          types.locals[atomic.result.index] = buffers[atomic.buffer.index].element;
+        },
+        Nothing<Assign, Store, If, Block, Break, Return, Barrier>());
   }
   return types;
 }

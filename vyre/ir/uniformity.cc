@@ -1,5 +1,6 @@
 #include "vyre/ir/uniformity.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "vyre/ir/walk.h"
@@ -104,35 +105,38 @@ void Graph::connect_statements() {
     const Stmt& stmt = body_.stmts[i];
     const Node flow = stack.back().flow;
     result_.flows.push_back(flow);
-    if (const Let* let = std::get_if<Let>(&stmt)) {
-      connect(let->value.index, local_node(let->local.index));
-      connect(flow, local_node(let->local.index));
-    } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-      if (!assign->local.exists()) continue;
-      connect(assign->value.index, local_node(assign->local.index));
-      connect(flow, local_node(assign->local.index));
-    } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-      if (atomic->result.exists()) sources_.push_back(local_node(atomic->result.index));
-    } else if (std::holds_alternative<Return>(stmt)) {
-      add_exit(stack.back(), flow);
-    } else if (std::holds_alternative<Break>(stmt)) {
-      const auto& frames = stack.frames();
-      for (std::size_t k = frames.size(); k-- > 0;) {
-        if (!frames[k].is_loop) continue;
-        connect(flow, frames[k].flow_at_start);
-        break;
-      }
-    } else if (FlowFrame* inner = stack.open(i)) {
-      inner->flow = inner->flow_at_start = new_flow(i);
-      connect(flow, inner->flow);
-      if (const If* branch = std::get_if<If>(&stmt)) {
-        connect(branch->condition.index, inner->flow);
-      } else if (const For* loop = std::get_if<For>(&stmt)) {
-        connect(loop->from.index, inner->flow);
-        connect(loop->to.index, inner->flow);
-        connect(inner->flow, local_node(loop->variable.index));
-      }
-    }
+    const auto assign = [&](LocalId local, ExprId value) {
+      if (!local.exists()) return;
+      connect(value.index, local_node(local.index));
+      connect(flow, local_node(local.index));
+    };
+    const auto open = [&] {
+      FlowFrame& inner = *stack.open(i);
+      inner.flow = inner.flow_at_start = new_flow(i);
+      connect(flow, inner.flow);
+      return inner.flow;
+    };
+    visit(
+        stmt, [&](const Let& let) { assign(let.local, let.value); },
+        [&](const Assign& set) { assign(set.local, set.value); },
+        [&](const Atomic& atomic) {
+          if (atomic.result.exists()) sources_.push_back(local_node(atomic.result.index));
+        },
+        [&](const Return&) { add_exit(stack.back(), flow); },
+        [&](const Break&) {
+          auto& frames = stack.frames();
+          auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
+          if (loop != frames.rend()) connect(flow, loop->flow_at_start);
+        },
+        [&](const Block&) { open(); },
+        [&](const If& branch) { connect(branch.condition.index, open()); },
+        [&](const For& loop) {
+          const Node inner = open();
+          connect(loop.from.index, inner);
+          connect(loop.to.index, inner);
+          connect(inner, local_node(loop.variable.index));
+        },
+        Nothing<Store, Barrier>());
   }
   stack.enter(count, close);
 }

@@ -58,11 +58,11 @@ std::string path_of(const Body& body, StmtId stmt) {
 }
 
 bool is_value(const TypedBits& value) {
-  const std::size_t words = min_bytes(value.type) / 4;
-  for (std::size_t i = words; i < value.bits.lanes.size(); ++i) {
+  const std::size_t count = words(value.type);
+  for (std::size_t i = count; i < value.bits.lanes.size(); ++i) {
     if (value.bits.lanes[i] != 0) return false;
   }
-  return words > 0 && (value.type != DataType::Bool || value.bits.lanes[0] <= 1);
+  return count > 0 && (value.type != DataType::Bool || value.bits.lanes[0] <= 1);
 }
 
 }  // namespace vyre

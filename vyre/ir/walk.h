@@ -21,7 +21,7 @@ inline std::span<const ExprId> operands(const Body& body, const Expr& expr) {
   if (has_operand_list(expr.op)) {
     return {body.operands.data() + expr.args[0].index, expr.args[1].index};
   }
-  return {expr.args.data(), static_cast<std::size_t>(kArity[static_cast<std::size_t>(expr.op)])};
+  return {expr.args.data(), static_cast<std::size_t>(arity(expr.op))};
 }
 
 // The expressions that a statement mentions, in the order in which they are evaluated.
@@ -162,7 +162,6 @@ inline DataType type_of_detail(const Expr& expr) { return static_cast<DataType>(
 
 // Whether the bits are a value of the type: none beyond its size, and a bool is 0 or 1.
 bool is_value(const TypedBits& value);
-inline bool is_wide(DataType type) { return min_bytes(type) > 4; }
 inline Bits literal_bits(const Body& body, const Expr& literal) {
   if (is_wide(type_of_detail(literal))) return body.constants[literal.imm];
   Bits bits;

@@ -11,21 +11,22 @@
 namespace vyre {
 namespace {
 
-using OpMap = std::map<std::string, Op, std::less<>>;
+using OpMap = std::map<std::string, std::shared_ptr<const Op>, std::less<>>;
 
 // An op of the standard library, which is parsed when it is first asked for.
-const Op* find_standard(std::string_view id) {
+std::shared_ptr<const Op> find_standard(std::string_view id) {
   static std::mutex mutex;
   static OpMap parsed;
   const std::lock_guard lock(mutex);
-  if (const auto known = parsed.find(id); known != parsed.end()) return &known->second;
+  if (const auto known = parsed.find(id); known != parsed.end()) return known->second;
   const LibraryEntry* entry = find_library_entry(id);
   if (entry == nullptr) return nullptr;
   Result<Module> module = parse(entry->text, entry->file);
   assert(module.ok());  // the tests parse and validate all of them
   if (!module.ok()) return nullptr;
   Op& op = std::get<Op>(module->items[0]);
-  return &parsed.emplace(std::string(id), std::move(op)).first->second;
+  auto shared = std::make_shared<const Op>(std::move(op));
+  return parsed.emplace(std::string(id), std::move(shared)).first->second;
 }
 
 }  // namespace
@@ -34,9 +35,9 @@ bool same_function(const Op& a, const Op& b) {
   return a.id == b.id && a.signature == b.signature && a.body == b.body;
 }
 
-const Op* Registry::find(std::string_view id) const {
+std::shared_ptr<const Op> Registry::share(std::string_view id) const {
   const auto added = added_.find(id);
-  return added != added_.end() ? &added->second : find_standard(id);
+  return added != added_.end() ? added->second : find_standard(id);
 }
 
 Result<const Op*> Registry::add(Op op) {
@@ -46,16 +47,24 @@ Result<const Op*> Registry::add(Op op) {
     return diagnose<message::registered_op>(op.id);
   }
   std::string id = op.id;
-  return &added_.emplace(std::move(id), std::move(op)).first->second;
+  auto shared = std::make_shared<const Op>(std::move(op));
+  return added_.emplace(std::move(id), std::move(shared)).first->second.get();
 }
 
-Result<bool> Registry::add(const Module& module) {
+Result<void> Registry::add(const Module& module) {
   for (const Item& item : module.items) {
     const Op* op = std::get_if<Op>(&item);
     if (op == nullptr) continue;
     if (const Result<const Op*> added = add(*op); !added) return added.diagnostics();
   }
-  return true;
+  return {};
+}
+
+Result<void> Registry::add(const Registry& other) {
+  for (const auto& [id, op] : other.added_) {
+    if (const Result<const Op*> added = add(*op); !added) return added.diagnostics();
+  }
+  return {};
 }
 
 std::vector<const Op*> Registry::all() const {

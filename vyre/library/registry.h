@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -21,16 +22,20 @@ class Registry {
   Result<const Op*> add(Op op);
 
   // All ops of a valid module.
-  Result<bool> add(const Module& module);
+  Result<void> add(const Module& module);
+  // All that were added to another one.
+  Result<void> add(const Registry& other);
 
-  const Op* find(std::string_view id) const;
+  const Op* find(std::string_view id) const { return share(id).get(); }
+  // The same; it may outlive the registry.
+  std::shared_ptr<const Op> share(std::string_view id) const;
 
   // All ops, or just their ids, in the order of those.
   std::vector<const Op*> all() const;
   std::vector<std::string_view> ids() const;
 
  private:
-  std::map<std::string, Op, std::less<>> added_;
+  std::map<std::string, std::shared_ptr<const Op>, std::less<>> added_;
 };
 
 // Whether two ops are the same function under the same id.

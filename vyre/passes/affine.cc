@@ -6,6 +6,7 @@
 
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
+#include "vyre/passes/indices.h"
 
 namespace vyre {
 namespace {
@@ -14,7 +15,7 @@ using Kind = Shape::Kind;
 constexpr std::uint32_t kMaxAlign = std::uint32_t{1} << 31;
 constexpr std::uint32_t kMinusOne = 0xffffffff;
 
-bool is_word(DataType type) { return type == DataType::U32 || type == DataType::I32; }
+bool is_word(DataType type) { return contains(type_sets::Word, type); }
 
 // The greatest power of two that divides a number.
 std::uint32_t divisor(std::uint32_t value) { return value == 0 ? kMaxAlign : value & (0 - value); }
@@ -73,12 +74,11 @@ class Analysis {
       : program_(program),
         body_(program.body),
         types_(types_of(program.body, program.buffers, {}, {})),
-        bound_(program.body.locals.size()) {
+        bound_(bound_values(program.body)) {
     shapes_.uniformity = uniformity_of(body_, program.buffers);
   }
 
   Shapes run() {
-    find_bound();
     for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
       shapes_.exprs.push_back(shape_of(body_.exprs[i], types_.exprs[i]));
     }
@@ -86,7 +86,6 @@ class Analysis {
   }
 
  private:
-  void find_bound();
   Shape shape_of(const Expr& expr, DataType type) const;
   Shape of_local(LocalId local) const;
   Shape of_id(const Expr& expr) const;
@@ -99,18 +98,9 @@ class Analysis {
   const Program& program_;
   const Body& body_;
   const Types types_;
-  std::vector<ExprId> bound_;  // by local: the value that it always has
+  const std::vector<ExprId> bound_;
   Shapes shapes_;
 };
-
-// A local that a `let` declares and nothing assigns is another name for the value, as it was for
-// the same invocation in the same round of the loops around.
-void Analysis::find_bound() {
-  for (const Stmt& stmt : body_.stmts) {
-    if (const Let* let = std::get_if<Let>(&stmt)) bound_[let->local.index] = let->value;
-    if (const Assign* assign = std::get_if<Assign>(&stmt)) bound_[assign->local.index] = {};
-  }
-}
 
 Shape Analysis::of_local(LocalId local) const {
   const ExprId value = bound_[local.index];
@@ -161,8 +151,7 @@ Shape Analysis::shape_of(const Expr& expr, DataType type) const {
     case Operation::Vec4:
     case Operation::Lane:
     case Operation::Call: return joined(expr);
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       return is_word(type) && is_word(types_[expr.args[0]]) ? of_word(expr) : joined(expr);
   }
@@ -217,7 +206,7 @@ Shape Analysis::of_word(const Expr& expr) const {
     case Operation::SubSat:
     case Operation::RotateLeft:
     case Operation::RotateRight: return joined(expr);
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;  // not an operation on values alone
   }

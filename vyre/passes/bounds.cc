@@ -14,8 +14,9 @@ void add(std::vector<Assumption>& list, const Assumption& assumption) {
 
 bool is_sized_by_host(const BufferDecl& buffer) { return buffer.access != BufferAccess::Workgroup; }
 
-// For each expression whether it depends on what a buffer holds that is no uniform.
-std::vector<bool> data_of(const Program& program) {
+}  // namespace
+
+std::vector<bool> depends_on_data(const Program& program) {
   const Body& body = program.body;
   std::vector<bool> data(body.exprs.size());
   std::vector<bool> locals(body.locals.size());
@@ -24,8 +25,7 @@ std::vector<bool> data_of(const Program& program) {
     if (!local.exists() || !value || locals[local.index]) return;
     locals[local.index] = changed = true;
   };
-  // Each sweep follows the statements; what a loop hands on takes another one. The answer is only
-  // for people, so that a few are enough.
+  // Each sweep follows the statements; what a loop hands on takes another one.
   constexpr int kSweeps = 8;
   for (int sweep = 0; sweep < kSweeps && (sweep == 0 || changed); ++sweep) {
     changed = false;
@@ -53,8 +53,6 @@ std::vector<bool> data_of(const Program& program) {
   }
   return data;
 }
-
-}  // namespace
 
 bool holds(const Assumption& assumption, const DispatchFacts& facts) {
   const std::uint32_t buffer = assumption.buffer.index;
@@ -91,8 +89,7 @@ std::string text(const Assumption& assumption, const Program& program) {
 }
 
 std::size_t Bounds::checked() const {
-  return static_cast<std::size_t>(
-      std::ranges::count(accesses, CheckedAccess::Verdict::Checked, &CheckedAccess::verdict));
+  return static_cast<std::size_t>(std::ranges::count_if(accesses, &CheckedAccess::is_compared));
 }
 
 const CheckedAccess* Bounds::find(StmtId stmt, ExprId load) const {
@@ -134,24 +131,25 @@ Bounds bounds_of(const Program& program, const DispatchFacts* facts) {
   std::optional<Ranges> here;
   if (facts != nullptr) here.emplace(program, facts);
   bool exact = false;  // something takes more from the facts than the order of lengths
-  const auto judge = [&](CheckedAccess access) {
-    const ExprId index = always.value(access.index);
+  using Verdict = CheckedAccess::Verdict;
+  const auto verdict_on = [&](CheckedAccess& access, ExprId at) {
+    const ExprId index = always.value(at);
     const ExprId length = always.length(access.buffer);
     access.most = always.range(index).hi;
     if (const auto reason = always.less(index, 0, length)) {
-      access.verdict = CheckedAccess::Verdict::Proved;
       access.guard = reason->guard;
-    } else if (facts != nullptr) {
+      return Verdict::Proved;
+    }
+    if (facts != nullptr) {
       if (const auto ordered = always.less(index, 0, length, facts)) {
-        access.verdict = CheckedAccess::Verdict::Specialised;
         access.guard = ordered->guard;
         access.orders = ordered->orders;
         for (const auto& [shorter, longer] : ordered->orders) {
           add(bounds.assumptions, {Assumption::Kind::Order, 0, shorter, longer, 0, 0});
         }
-      } else if (const auto special =
-                     here->less(here->value(access.index), 0, here->length(access.buffer))) {
-        access.verdict = CheckedAccess::Verdict::Specialised;
+        return Verdict::Specialised;
+      }
+      if (const auto special = here->less(here->value(at), 0, here->length(access.buffer))) {
         access.guard = special->guard;
         exact = true;
         if (is_sized_by_host(program.buffers[access.buffer.index])) {
@@ -162,7 +160,27 @@ Bounds bounds_of(const Program& program, const DispatchFacts* facts) {
                                    0,
                                    facts->lengths[access.buffer.index]});
         }
+        return Verdict::Specialised;
       }
+    }
+    return Verdict::Checked;
+  };
+  const auto judge = [&](CheckedAccess access) {
+    const Expr& index = body[access.index];
+    const auto is_nowhere = [&](ExprId id) {
+      return body[id].op == Operation::Literal && body[id].imm == 0xffffffff;
+    };
+    if (index.op == Operation::Select && is_nowhere(index.args[2])) {
+      access.condition = index.args[0];
+      access.inner = index.args[1];
+      const std::uint64_t most = always.range(always.value(access.index)).hi;
+      const Ranges::Assumed assumed(always, always.value(access.condition));
+      std::optional<Ranges::Assumed> too;
+      if (here) too.emplace(*here, here->value(access.condition));
+      access.inner_verdict = verdict_on(access, access.inner);
+      access.inner_most = std::exchange(access.most, most);
+    } else {
+      access.verdict = verdict_on(access, access.index);
     }
     bounds.accesses.push_back(access);
   };
@@ -193,8 +211,6 @@ Bounds bounds_of(const Program& program, const DispatchFacts* facts) {
       judge({id, {}, atomic->buffer, atomic->index});
     }
   }
-  const std::vector<bool> data = data_of(program);
-  for (CheckedAccess& access : bounds.accesses) access.from_data = data[access.index.index];
   if (!exact) return bounds;
   for (const Assumption& assumption : assumptions_of(program, *facts)) {
     if (assumption.kind == Assumption::Kind::Length) {

@@ -23,11 +23,22 @@ struct CheckedAccess {
   BufferId buffer;
   ExprId index;
   Verdict verdict = Verdict::Checked;
-  bool from_data = false;  // the index depends on what a buffer holds
   StmtId guard = {};       // the branch or loop that proves it; none where ranges alone do
   std::uint64_t most = 0;  // that the index can be, as far as ranges tell
+  // Of an index `select(condition, inner, 0xffffffff)`, which says that the access only happens
+  // under a condition: the parts, and what holds for `inner` where the condition does. The verdict
+  // on the whole index is that it is checked.
+  ExprId condition = {};
+  ExprId inner = {};
+  Verdict inner_verdict = Verdict::Checked;
+  std::uint64_t inner_most = 0;
   std::vector<std::pair<BufferId, BufferId>> orders =
       {};  // of lengths, that it takes from the host
+
+  // Whether the index has to be compared with the length.
+  bool is_compared() const {
+    return (condition.exists() ? inner_verdict : verdict) == Verdict::Checked;
+  }
 };
 
 // Something that the host promises about a dispatch, and that is checked before it.
@@ -55,7 +66,7 @@ struct Bounds {
   std::vector<CheckedAccess> accesses;  // in the order of statements; loads before the store
   std::vector<Assumption> assumptions;  // that those which are Specialised need, all together
 
-  std::size_t checked() const;  // how many still need a check
+  std::size_t checked() const;  // how many still need to be compared with a length
 
   // The store or atomic of a statement, or a load in it.
   const CheckedAccess* find(StmtId stmt, ExprId load = {}) const;
@@ -67,6 +78,10 @@ struct Bounds {
 
 // Of a valid program without calls; with facts of a dispatch, also what these prove.
 Bounds bounds_of(const Program& program, const DispatchFacts* facts = nullptr);
+
+// By expression: whether it depends on what a buffer holds that is no uniform. For people: what
+// loops hand on is followed only a few times.
+std::vector<bool> depends_on_data(const Program& program);
 
 // All that a program could take from these facts: the ids, lengths and uniforms that it mentions.
 std::vector<Assumption> assumptions_of(const Program& program, const DispatchFacts& facts);

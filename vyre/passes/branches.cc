@@ -27,9 +27,7 @@ class Conversion {
       const std::span<const ExprId> args = operands(body_, expr);
       f.operations = args.empty() ? 0 : 1;
       f.local = expr.op == Operation::Local ? LocalId{expr.imm} : LocalId{};
-      // Loads and divisions are not cheap.
-      f.costly =
-          expr.op == Operation::Load || expr.op == Operation::Div || expr.op == Operation::Mod;
+      f.costly = cost(expr.op) == Cost::Many;
       f.loads = is_volatile(draft.from(), expr);
       for (ExprId arg : args) {
         const Facts& of = facts_[arg.index];
@@ -42,6 +40,7 @@ class Conversion {
   }
 
   Keep statement(StmtId id, const Stmt& source) {
+    if (!needed_[id.index]) return Keep::Nothing;
     Stmt stmt = source;
     for_each_root(stmt, [&](ExprId& root) {
       if (root.exists()) root = copy(root);
@@ -73,7 +72,7 @@ class Conversion {
   bool finds_any() const {
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       const If* branch = std::get_if<If>(&body_.stmts[i]);
-      if (branch == nullptr) continue;
+      if (branch == nullptr || !needed_[i]) continue;
       if (!has_first(StmtId{i}, *branch) || converts(StmtId{i}, *branch)) return true;
       if (body_[branch->condition].op == Operation::Ne) return true;
     }
@@ -114,20 +113,21 @@ class Conversion {
 
   bool converts(StmtId id, const If& branch) const {
     std::vector<const Assign*> assigns;
-    std::vector<const Let*> lets;
     std::uint32_t operations = 0;
     std::size_t in_then = 0;
     for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
       if (!needed_[at.index]) continue;
       if (const Let* let = std::get_if<Let>(&body_[at])) {
-        // It may as well stand in front.
+        // It goes in front of the selections, which what its block has given before does not.
         const Facts& facts = facts_[let->value.index];
+        for (std::size_t k = at < branch.else_begin ? 0 : in_then; k < assigns.size(); ++k) {
+          if (mentions(let->value, assigns[k]->local)) return false;
+        }
         operations += facts.operations;
         if (assigned_[let->local.index] || facts.costly || facts.loads ||
             operations > kMaxOperations) {
           return false;
         }
-        lets.push_back(let);
         continue;
       }
       const Assign* assign = std::get_if<Assign>(&body_[at]);
@@ -139,11 +139,6 @@ class Conversion {
       if (at < branch.else_begin) ++in_then;
     }
     if (assigns.empty()) return false;
-    for (const Let* let : lets) {
-      for (const Assign* assign : assigns) {
-        if (mentions(let->value, assign->local)) return false;
-      }
-    }
     // They are given one after the other: no value may depend on another that is given.
     for (std::size_t i = 0; i < assigns.size(); ++i) {
       for (std::size_t k = 0; k < assigns.size(); ++k) {

@@ -50,7 +50,7 @@ class Decision {
     const ExprId b = ranges_.value(args[1]);
     const DataType operand = ranges_.type(a);
     if (range_width(operand) == 0) return {};
-    const bool is_signed = operand == DataType::I32;
+    const bool is_signed = has_sign(operand);
     const bool plain = operand == DataType::U32;
     const Range ra = ranges_.range(a);
     const Range rb = ranges_.range(b);

@@ -17,6 +17,12 @@
 
 namespace vyre {
 
+// An expression whose operands are being visited, and the next one of them.
+struct Visit {
+  ExprId id;
+  std::uint32_t next;
+};
+
 class Draft {
  public:
   // Begins with the buffers and locals of a program without calls, and no statements. Its
@@ -54,10 +60,6 @@ class Draft {
   Program finish() &&;
 
   // Room for those who walk expressions, so that not each walk has to find its own.
-  struct Visit {
-    ExprId id;
-    std::uint32_t next;
-  };
   std::vector<Visit> visits;
   std::vector<ExprId> operands;
 
@@ -171,12 +173,33 @@ std::vector<bool> spread(const Body& body, Has has) {
   return found;
 }
 
-// The statements that somebody can notice, or that those depend on. (dead_code.cc)
+// The statements that somebody can notice, or that those depend on. (needed.cc)
 std::vector<bool> needed_statements(const Body& body);
 
 // When a branch or a loop ends, passes look at all that is assigned inside. Whether that takes very
 // long: in a long chain of `else if`, which nests without being deep. It stays as it is written.
 bool nests_deeply(const Body& body);
+
+// Calls visit(id, operands) for what is below `root` and for itself, operands first and left to
+// right, except where is_known(id): that and what is below it is done. `stack` is room for the
+// walk.
+template <class IsKnown, class Do>
+void operands_first(const Body& body, ExprId root, std::vector<Visit>& stack, IsKnown is_known,
+                    Do visit) {
+  if (is_known(root)) return;
+  stack.push_back({root, 0});
+  while (!stack.empty()) {
+    const ExprId id = stack.back().id;
+    const std::span<const ExprId> ids = operands(body, body[id]);
+    if (stack.back().next < ids.size()) {
+      const ExprId operand = ids[stack.back().next++];
+      if (!is_known(operand)) stack.push_back({operand, 0});
+      continue;
+    }
+    visit(id, ids);
+    stack.pop_back();
+  }
+}
 
 // Copies expressions of the program into the draft. `memo` has what is known already; `leaf` may
 // replace a local or a load: it gets the expression and its copied operands and returns an
@@ -184,19 +207,10 @@ bool nests_deeply(const Body& body);
 template <class Leaf>
 ExprId copy_expr(Draft& draft, ExprId root, std::vector<ExprId>& memo, Leaf leaf) {
   const Body& body = draft.from().body;
-  if (memo[root.index].exists()) return memo[root.index];
-  std::vector<Draft::Visit>& stack = draft.visits;
-  std::vector<ExprId>& args = draft.operands;
-  stack.push_back({root, 0});
-  while (!stack.empty()) {
-    const ExprId id = stack.back().id;
+  const auto is_known = [&](ExprId id) { return memo[id.index].exists(); };
+  operands_first(body, root, draft.visits, is_known, [&](ExprId id, std::span<const ExprId> ids) {
     const Expr& expr = body[id];
-    const std::span<const ExprId> ids = vyre::operands(body, expr);
-    if (stack.back().next < ids.size()) {
-      const ExprId operand = ids[stack.back().next++];
-      if (!memo[operand.index].exists()) stack.push_back({operand, 0});
-      continue;
-    }
+    std::vector<ExprId>& args = draft.operands;
     args.clear();
     for (ExprId operand : ids) args.push_back(memo[operand.index]);
     ExprId made = leaf(id, expr, std::span<const ExprId>(args));
@@ -207,8 +221,7 @@ ExprId copy_expr(Draft& draft, ExprId root, std::vector<ExprId>& memo, Leaf leaf
                  : draft.make().make(expr.op, expr.detail, expr.imm, args);
     }
     memo[id.index] = made;
-    stack.pop_back();
-  }
+  });
   return memo[root.index];
 }
 

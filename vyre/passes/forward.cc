@@ -130,22 +130,14 @@ class Forwarding {
 
   // Looks at the loads below an expression, operands first.
   ExprId search(ExprId root) {
-    if (!varies_[root.index]) return root;
-    std::vector<Draft::Visit>& stack = draft_.visits;
-    stack.push_back({root, 0});
-    while (!stack.empty()) {
-      const ExprId id = stack.back().id;
-      const std::span<const ExprId> args = operands(body_, body_[id]);
-      if (stack.back().next < args.size()) {
-        const ExprId arg = args[stack.back().next++];
-        if (varies_[arg.index] && !memo_[arg.index].exists()) stack.push_back({arg, 0});
-        continue;
-      }
-      memo_[id.index] = id;
-      touched_.push_back(id);
-      if (is_volatile(draft_.from(), body_[id])) loaded(id, BufferId{body_[id].imm}, args[0]);
-      stack.pop_back();
-    }
+    const auto is_known = [&](ExprId id) { return !varies_[id.index] || memo_[id.index].exists(); };
+    operands_first(body_, root, draft_.visits, is_known,
+                   [&](ExprId id, std::span<const ExprId> args) {
+                     memo_[id.index] = id;
+                     touched_.push_back(id);
+                     if (!is_volatile(draft_.from(), body_[id])) return;
+                     loaded(id, BufferId{body_[id].imm}, args[0]);
+                   });
     return root;
   }
 

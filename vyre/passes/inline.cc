@@ -4,6 +4,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "vyre/base/counters.h"
 #include "vyre/base/text.h"
 #include "vyre/ir/intern.h"
 #include "vyre/ir/walk.h"
@@ -150,8 +151,10 @@ class Inliner {
  public:
   using Find = std::function<const Op*(std::string_view)>;
 
-  Inliner(std::string_view name, std::span<const BufferDecl> buffers, Find find)
-      : name_(name), buffers_(buffers), find_(std::move(find)) {}
+  // `limited`: the result has to be one that may be written.
+  Inliner(std::string_view name, std::span<const BufferDecl> buffers, Find find,
+          bool limited = true)
+      : name_(name), buffers_(buffers), find_(std::move(find)), limited_(limited) {}
 
   // `kind` is what the body is of: "program" or "op".
   Result<Body> expand(const Body& body, std::string_view kind, std::uint32_t parameters) {
@@ -257,14 +260,13 @@ class Inliner {
     if (failure_) return;
     for (ExprId root : roots(stmt)) {
       written_ += sizes_[root.index];
-      if (written_ > kMaxExprs) return fail(diagnose<message::inlined_expressions>(name_, chain()));
+      if (written_ > kMaxExprs) fail(diagnose<message::inlined_expressions>(name_, chain()));
       if (depths_[root.index] > kMaxExprDepth) {
-        return fail(diagnose<message::inlined_depth>(name_, chain(), depths_[root.index]));
+        fail(diagnose<message::inlined_depth>(name_, chain(), depths_[root.index]));
       }
     }
-    if (out_.stmts.size() >= kMaxStmts) {
-      return fail(diagnose<message::inlined_statements>(name_, chain()));
-    }
+    if (out_.stmts.size() >= kMaxStmts) fail(diagnose<message::inlined_statements>(name_, chain()));
+    if (failure_) return;
     out_.stmts.push_back(stmt);
     sites_of_.push_back(site_);
   }
@@ -283,7 +285,7 @@ class Inliner {
   }
 
   void fail(Diagnostic diagnostic) {
-    if (failure_) return;
+    if (failure_ || !limited_) return;
     failure_ = std::move(diagnostic);
   }
   // The calls that lead to the current one, or where none is open to the last one.
@@ -353,8 +355,21 @@ class Inliner {
         return stand.expr.exists() ? stand.expr : local(stand.local);
       }
       case Operation::Call: return call(frame.body.callees[expr.imm], args);
-      default: return make(expr.op, expr.detail, expr.imm, args);
+      case Operation::Load:
+      case Operation::Length:
+      case Operation::InvocationId:
+      case Operation::WorkgroupId:
+      case Operation::LocalId:
+      case Operation::Select:
+      case Operation::Cast:
+      case Operation::Vec2:
+      case Operation::Vec4:
+      case Operation::Lane:
+#define OPERATION(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+        break;
     }
+    return make(expr.op, expr.detail, expr.imm, args);
   }
 
   // The same with the expressions that this statement has bound to locals replaced by those.
@@ -663,6 +678,7 @@ class Inliner {
   const std::string_view name_;
   const std::span<const BufferDecl> buffers_;
   const Find find_;
+  const bool limited_;
   std::unordered_map<const Op*, Callee> callees_;
 
   Body out_;
@@ -695,13 +711,30 @@ class Inliner {
 
 }  // namespace
 
-Result<Program> inline_calls(const Linked& linked) {
-  Program program = linked.program;
-  if (program.body.callees.empty()) return program;
+namespace {
+
+Result<Body> expanded(const Linked& linked, bool limited) {
+  const Program& program = linked.program();
   std::unordered_map<std::string_view, const Op*> ops;
-  for (const Op& op : linked.ops) ops.emplace(op.id, &op);
-  Inliner inliner(program.name, program.buffers, [&](std::string_view id) { return ops.at(id); });
-  Result<Body> body = inliner.expand(program.body, "program", 0);
+  for (const auto& op : linked.ops()) ops.emplace(op->id, op.get());
+  Inliner inliner(
+      program.name, program.buffers, [&](std::string_view id) { return ops.at(id); }, limited);
+  return inliner.expand(program.body, "program", 0);
+}
+
+}  // namespace
+
+Program expand_calls(const Linked& linked) {
+  Program program = linked.program();
+  if (!program.body.callees.empty()) program.body = *expanded(linked, false);
+  return program;
+}
+
+Result<Program> inline_calls(const Linked& linked) {
+  ++counters.inlinings;
+  Program program = linked.program();
+  if (program.body.callees.empty()) return program;
+  Result<Body> body = expanded(linked, true);
   if (!body.ok()) return body.diagnostics();
   program.body = std::move(*body);
   // What names take when they are written out is a limit too, which only long ones reach.

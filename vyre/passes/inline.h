@@ -21,6 +21,9 @@ namespace vyre {
 // A linked program. The result is valid.
 Result<Program> inline_calls(const Linked& linked);
 
+// The same without the limits of programs that are written: for calls that passes have made.
+Program expand_calls(const Linked& linked);
+
 // A valid op whose callees are in the registry.
 Result<Op> inline_calls(const Op& op, const Registry& registry);
 

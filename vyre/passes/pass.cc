@@ -1,7 +1,9 @@
 #include "vyre/passes/pass.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "vyre/base/counters.h"
 #include "vyre/passes/draft.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/passes.h"
@@ -9,29 +11,46 @@
 namespace vyre {
 namespace {
 
+// The order of the passes, and which of them may find more in what one has changed. Of those that
+// are due, the first one runs next.
+enum : unsigned {
+  kUnroll = 1,
+  kShare = 2,
+  kForward = 4,
+  kDecide = 8,
+  kBranches = 16,
+  kStrength = 32
+};
+constexpr unsigned kAll = 63;
+
 constexpr Pass kPasses[] = {
     {"inline", "expand the calls of ops", nullptr},
-    {"unroll", "write short loops out", unroll},
-    {"forward", "remember what memory holds", forward},
-    {"decide", "replace what ranges decide", decide},
-    {"branches", "turn cheap branches into selections", branches},
-    {"share", "bind what is wanted more than once, once, outside of loops", share, true},
-    {"strength", "share, and divide and multiply by constants more cheaply", strength, true},
-    {"dead_code", "drop what nobody can notice", dead_code, true},
+    {"unroll", "write short loops out", unroll, kUnroll, kAll & ~kUnroll},
+    {"share", "bind what is wanted more than once, once, outside of loops", share, kShare, kUnroll},
+    {"forward", "remember what memory holds", forward, kForward, kForward | kDecide | kStrength},
+    {"decide", "replace what ranges decide", decide, kDecide, kUnroll | kStrength},
+    {"branches", "turn cheap branches into selections", branches, kBranches, kBranches | kStrength},
+    {"strength", "share, and divide and multiply by constants more cheaply", strength, kStrength,
+     kUnroll},
     // For GPUs.
-    {"partly", "write a few rounds of long loops out", unroll_partly, true, true},
+    {"partly", "write a few rounds of long loops out", unroll_partly},
+    {"merge", "make large workgroups of small ones", nullptr, 0, 0, merge},
+    {"coarsen", "run invocations of four workgroups at once", nullptr, 0, 0, coarsen},
+    {"predicate", "load under conditions instead of branching", predicate},
+    {"gather", "gather atomics on few elements in workgroup memory", nullptr, 0, 0, gather},
+    {"zeros", "make workgroup memory zero where that shows", zeros},
     // `share` includes these; they are here to be looked at alone.
-    {"fold", "compute what is constant", fold, true, true},
-    {"algebra", "apply the rules", algebra, true, true},
+    {"fold", "compute what is constant", fold},
+    {"algebra", "apply the rules", algebra},
 };
-
-// How the list is gone through: once what comes first, then the rest again and again until nothing
-// changes. A pass that has found nothing in the very program before is left out.
-constexpr std::string_view kFirst[] = {"unroll", "share"};
-constexpr std::string_view kPipeline[] = {
-    "forward", "decide", "branches", "strength", "dead_code", "unroll",
-};
-constexpr int kMaxRounds = 8;
+// When none is due any more, and one of the first has changed something, those of the second get
+// another look at the result.
+constexpr unsigned kPays = kForward | kDecide | kBranches;
+constexpr unsigned kSecondLook = kDecide;
+constexpr int kMaxRuns = 64;  // of all passes together
+// What GPUs need besides, once nothing more becomes known.
+constexpr std::string_view kForGpu[] = {"partly",  "decide",    "strength", "merge",
+                                        "coarsen", "predicate", "gather",   "zeros"};
 
 // Whether a body is one that a program may have, as written out.
 bool is_within_limits(const Body& body) {
@@ -63,46 +82,70 @@ const Pass* find_pass(std::string_view name) {
 
 Result<Program> optimise(const Linked& linked, std::span<const Pass* const> passes,
                          const AfterPass& after) {
-  const Pass* const first = &kPasses[0];
-  std::vector<const Pass*> list;
-  for (const Pass* pass : passes) {
-    if (pass != first) list.push_back(pass);
-  }
-  if (passes.empty()) {
-    for (std::string_view name : kFirst) list.push_back(find_pass(name));
-    for (int round = 0; round < kMaxRounds; ++round) {
-      for (std::string_view name : kPipeline) list.push_back(find_pass(name));
-    }
-  }
   Result<Program> inlined = inline_calls(linked);
   if (!inlined.ok()) return inlined.diagnostics();
-  Program program = std::move(*inlined);
+  return optimise(std::move(*inlined), passes, after);
+}
+
+namespace {
+
+Shaped run_passes(Program program, std::span<const Pass* const> passes, const AfterPass& after) {
+  LaunchShape launch = plain_launch(program);
   const auto goes_on = [&](const Pass& pass) {
     if (!after) return true;
     Program shown = program;
     name_apart(shown);
     return after(pass, shown);
   };
-  bool going = goes_on(*first) && !nests_deeply(program.body);
-  std::uint32_t version = 1;
-  std::array<std::uint32_t, std::size(kPasses)>
-      done{};  // the version that each has nothing to do in
-  for (const Pass* pass : list) {
-    if (!going) break;
-    std::uint32_t& own = done[static_cast<std::size_t>(pass - kPasses)];
-    if (own == version) continue;
-    std::optional<Program> result = pass->run(program);
-    // What a pass makes larger than a program may be is not taken.
-    const bool changed = result && result->body != program.body && is_within_limits(result->body);
-    if (changed) {
-      program = std::move(*result);
-      ++version;
+  // Runs a pass; says whether it has changed something. What a pass makes larger than a program may
+  // be is not taken.
+  const auto run = [&](const Pass& pass) {
+    std::optional<Shaped> result;
+    if (pass.shape != nullptr) {
+      result = pass.shape({program, launch});
+    } else if (std::optional<Program> changed = pass.run(program)) {
+      result = {std::move(*changed), launch};
     }
-    if (!changed || pass->settles) own = version;
+    if (!result || result->program.body == program.body) return false;
+    if (!is_within_limits(result->program.body)) return false;
+    program = std::move(result->program);
+    launch = std::move(result->launch);
+    return true;
+  };
+  bool going = goes_on(kPasses[0]) && !nests_deeply(program.body);
+  for (const Pass* pass : passes) {
+    if (!going || pass == &kPasses[0]) continue;
+    run(*pass);
     going = goes_on(*pass);
   }
+  unsigned due = passes.empty() ? kAll : 0;
+  unsigned changed = 0;  // those that have changed something since the last second look began
+  for (int runs = 0; going && due != 0 && runs < kMaxRuns; ++runs) {
+    const Pass& pass =
+        *std::ranges::find_if(kPasses, [&](const Pass& each) { return (each.bit & due) != 0; });
+    due &= ~pass.bit;
+    if (run(pass)) {
+      due |= pass.wakes;
+      changed |= pass.bit;
+    }
+    if (due == 0 && (std::exchange(changed, 0) & kPays) != 0) due = kSecondLook;
+    going = goes_on(pass);
+  }
   name_apart(program);
-  return program;
+  return {std::move(program), std::move(launch)};
+}
+
+}  // namespace
+
+Program optimise(Program program, std::span<const Pass* const> passes, const AfterPass& after) {
+  if (passes.empty()) ++counters.optimisations;
+  return run_passes(std::move(program), passes, after).program;
+}
+
+Shaped shape_for_gpu(const Program& program) {
+  std::vector<const Pass*> passes;
+  for (const std::string_view name : kForGpu) passes.push_back(find_pass(name));
+  return run_passes(program, passes, {});
 }
 
 }  // namespace vyre

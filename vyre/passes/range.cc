@@ -493,7 +493,7 @@ Range apply(Operation op, bool is_signed, const Range& a, const Range& b) {
     case Operation::RotateLeft: return shifted(a, b, rotated_left);
     case Operation::RotateRight: return shifted(a, b, rotated_right);
 
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;
   }
@@ -514,12 +514,12 @@ Range cast_range(DataType source, DataType target, const Range& value) {
   }
   const auto extended = [&](const Range& part) {
     const u64 above = mask & ~mask_of(from);
-    const bool fill = source == DataType::I32 && is_negative(part);
+    const bool fill = has_sign(source) && is_negative(part);
     const u64 top = fill ? above : 0;
     return Range{part.lo | top, part.hi | top, part.zeros | (above & ~top), part.ones | top,
                  static_cast<std::uint8_t>(to)};
   };
-  return source == DataType::I32 ? by_sign(value, extended) : extended(value);
+  return has_sign(source) ? by_sign(value, extended) : extended(value);
 }
 
 // --- Comparisons --------------------------------------------------------------------------------

@@ -37,8 +37,18 @@ std::uint64_t leaf_bit(const Expr& expr) {
     case Operation::Length: return bit(9, 7, expr.imm);
     case Operation::Local: return bit(16, 40, expr.imm);
     case Operation::Load: return bit(56, 8, expr.imm);
-    default: return 0;
+    case Operation::Literal:
+    case Operation::Select:
+    case Operation::Cast:
+    case Operation::Vec2:
+    case Operation::Vec4:
+    case Operation::Lane:
+    case Operation::Call:
+#define OPERATION(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;
   }
+  return 0;
 }
 
 bool is_truth(const Range& range) { return range.width == 32 && range.hi <= 1; }
@@ -49,12 +59,8 @@ Ranges::Ranges(const Program& program, const DispatchFacts* facts)
     : program_(program),
       body_(program.body),
       facts_(facts),
-      make_(program, nodes_, kFold | kOrder),
-      memo_(body_.exprs.size()),
-      varies_(varying(program, assigned_locals(body_))),
-      locals_(body_.locals.size()),
-      stack_(program.body),
-      marked_(body_.locals.size()) {}
+      graph_(program, kFold | kOrder),
+      stack_(program.body) {}
 
 // --- Following the statements -------------------------------------------------------------------
 
@@ -69,9 +75,9 @@ void Ranges::go_to(StmtId stmt) {
 
 // What a loop assigns may be anything, inside and behind it.
 void Ranges::forget_assigned(StmtId first, StmtId end) {
-  for (StmtId id = first; id < end; ++id.index) {
-    if (const Assign* assign = std::get_if<Assign>(&body_[id])) forget(assign->local);
-  }
+  graph_.for_each_assignment(first, end, [&](StmtId, LocalId local, bool is_first) {
+    if (is_first) forget(local);
+  });
 }
 
 void Ranges::forget(LocalId id) {
@@ -113,8 +119,7 @@ void Ranges::leave_statement(StmtId id) {
     from = value(loop->from);
     to = value(loop->to);
   }
-  for (ExprId expr : touched_) memo_[expr.index] = {};
-  touched_.clear();
+  graph_.end_statement();
   const bool coarse = (branch != nullptr && is_coarse()) || stack_.back().is_coarse;
   Frame* frame = stack_.open(id.index);
   if (frame == nullptr) return;
@@ -125,14 +130,13 @@ void Ranges::leave_statement(StmtId id) {
   if (branch != nullptr) {
     Branch& open = branches_.emplace_back();
     open.condition = condition;
-    ++marks_;
-    for (StmtId at{id.index + 1}; !coarse && at < branch->end; ++at.index) {
-      const Assign* assign = std::get_if<Assign>(&body_[at]);
-      if (assign == nullptr || !locals_[assign->local.index].exists()) continue;
-      if (std::exchange(marked_[assign->local.index], marks_) == marks_) continue;
-      open.locals.push_back(assign->local);
-      open.before.push_back(locals_[assign->local.index]);
-    }
+    const StmtId first{id.index + 1};
+    graph_.for_each_assignment(first, coarse ? first : branch->end,
+                               [&](StmtId, LocalId local, bool is_first) {
+                                 if (!is_first || !locals_[local.index].exists()) return;
+                                 open.locals.push_back(local);
+                                 open.before.push_back(locals_[local.index]);
+                               });
     assume(condition, true, id);
   } else if (loop != nullptr) {
     forget_assigned(StmtId{id.index + 1}, loop->end);
@@ -217,37 +221,10 @@ ExprId Ranges::unknown(DataType type, const Range& range) {
 }
 
 ExprId Ranges::value(ExprId root) {
-  if (memo_[root.index].exists()) return memo_[root.index];
-  std::vector<std::pair<ExprId, std::uint32_t>>& stack = visits_;  // with the next operand
-  std::vector<ExprId>& args = args_;
-  stack.emplace_back(root, 0);
-  while (!stack.empty()) {
-    const ExprId id = stack.back().first;
-    const Expr& expr = body_[id];
-    const std::span<const ExprId> ids = operands(body_, expr);
-    if (stack.back().second < ids.size()) {
-      const ExprId operand = ids[stack.back().second++];
-      if (!memo_[operand.index].exists()) stack.emplace_back(operand, 0);
-      continue;
-    }
-    args.clear();
-    for (ExprId operand : ids) args.push_back(memo_[operand.index]);
-    ExprId made;
-    if (expr.op == Operation::Literal) {
-      made = make_.constant(type_of_detail(expr), literal_bits(body_, expr));
-    } else if (expr.op == Operation::Local) {
-      made = locals_[expr.imm];
-    } else if (is_volatile(program_, expr)) {
-      const DataType element = loaded_type(program_.buffers[expr.imm].element);
-      made = unknown(element, any(element));
-    } else {
-      made = make_.make(expr.op, expr.detail, expr.imm, args);
-    }
-    if (varies_[id.index]) touched_.push_back(id);
-    memo_[id.index] = made;
-    stack.pop_back();
-  }
-  return memo_[root.index];
+  return graph_.value(root, [&](const Expr& expr, std::span<const ExprId>) {
+    const DataType element = loaded_type(program_.buffers[expr.imm].element);
+    return unknown(element, any(element));
+  });
 }
 
 // The range of a value from those of its operands.
@@ -302,8 +279,7 @@ Range Ranges::computed(ExprId id, Operand operand) {
     case Operation::Vec4:
     case Operation::Lane:
     case Operation::Call: return any(type);
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       break;
   }
@@ -312,7 +288,7 @@ Range Ranges::computed(ExprId id, Operand operand) {
   if (const auto divisor = remainder_below(expr)) {
     return apply(Operation::Mod, false, operand(args[0]), constant(width, *divisor));
   }
-  return apply(expr.op, first == DataType::I32, operand(args[0]), operand(args[args.size() - 1]));
+  return apply(expr.op, has_sign(first), operand(args[0]), operand(args[args.size() - 1]));
 }
 
 // x - x / c * c is x % c, also when the division has become a multiplication: then c.
@@ -425,7 +401,7 @@ void Ranges::assume(ExprId root, bool root_holds, StmtId guard) {
 }
 
 void Ranges::compare(Operation comparison, ExprId a, ExprId b, StmtId guard) {
-  const bool is_signed = make_.type(a) == DataType::I32;
+  const bool is_signed = has_sign(make_.type(a));
   const Range ra = range(a);
   const Range rb = range(b);
   if (const auto narrowed = refine(comparison, is_signed, ra, rb)) narrow(a, *narrowed);

@@ -2,10 +2,9 @@
 // less than which. Guards, loops, masks and early returns say so; arithmetic that may wrap around
 // says nothing beyond what holds after wrapping.
 //
-// The analysis follows the statements in order. Values are nodes of a graph of its own, in which
-// locals are replaced by what they hold, so that equal values are equal nodes. What a load from
-// memory that others write gives is a new value in every statement: a fact about it holds only
-// there, and for the local that a `let` binds it to.
+// The analysis follows the statements in order, with a value graph. What a load from memory that
+// others write gives is a new value in every statement: a fact about it holds only there, and for
+// the local that a `let` binds it to.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 #include "vyre/ir/program.h"
 #include "vyre/ir/walk.h"
 #include "vyre/passes/range.h"
-#include "vyre/passes/simplify.h"
+#include "vyre/passes/values.h"
 
 namespace vyre {
 
@@ -61,6 +60,23 @@ class Ranges {
   std::optional<Reason> less(ExprId a, std::int64_t offset, ExprId b,
                              const DispatchFacts* orders = nullptr);
   ExprId length(BufferId buffer) { return make_.make(Operation::Length, 0, buffer.index, {}); }
+
+  // As long as it lives, what the condition says is known too.
+  class Assumed {
+   public:
+    Assumed(Ranges& ranges, ExprId condition)
+        : ranges_(ranges), facts_(ranges.known_.size()), refined_(ranges.undo_.size()) {
+      ranges.assume(condition, true, {});
+    }
+    ~Assumed() { ranges_.undo(facts_, refined_); }
+    Assumed(const Assumed&) = delete;
+    Assumed& operator=(const Assumed&) = delete;
+
+   private:
+    Ranges& ranges_;
+    const std::size_t facts_;
+    const std::size_t refined_;
+  };
 
  private:
   struct Fact {
@@ -118,14 +134,10 @@ class Ranges {
   const Body& body_;
   const DispatchFacts* facts_;
   const DispatchFacts* orders_ = nullptr;
-  Body nodes_;
-  Simplifier make_;
-  std::vector<ExprId> memo_;  // per expression of the program
-  std::vector<bool> varies_;  // per expression: may be another value in the next statement
-  std::vector<ExprId> touched_;
-  std::vector<std::pair<ExprId, std::uint32_t>> visits_;  // room for walks
-  std::vector<ExprId> args_;
-  std::vector<ExprId> locals_;   // per local: its value
+  ValueGraph graph_;
+  const Body& nodes_ = graph_.nodes;
+  Simplifier& make_ = graph_.make;
+  std::vector<ExprId>& locals_ = graph_.locals;
   std::vector<Range> unknowns_;  // per local of the graph
   std::set<std::pair<BufferId, std::uint32_t>> words_;
   std::vector<Range> bases_;           // per value
@@ -139,11 +151,9 @@ class Ranges {
   unsigned steps_ = 0;
   BlockStack<Frame> stack_;
   std::vector<Branch> branches_;
-  std::vector<LocalId> assigned_;      // in the coarse blocks that are open
-  std::optional<bool> nests_deeply_;   // where somebody has asked
-  std::vector<std::uint32_t> marked_;  // per local: by which search it was last seen
-  std::uint32_t marks_ = 0;
-  std::uint32_t at_ = 0;  // statements before this one are done
+  std::vector<LocalId> assigned_;     // in the coarse blocks that are open
+  std::optional<bool> nests_deeply_;  // where somebody has asked
+  std::uint32_t at_ = 0;              // statements before this one are done
   bool begun_ = false;
 };
 

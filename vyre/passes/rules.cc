@@ -252,7 +252,7 @@ struct Table {
         each.row = static_cast<std::uint32_t>(i);
         each.pattern = std::move(pattern);
         const PatternNode& root = each.pattern.root();
-        const auto count = static_cast<std::size_t>(kArity[static_cast<std::size_t>(root.op)]);
+        const auto count = static_cast<std::size_t>(arity(root.op));
         for (std::size_t k = 0; k < count; ++k) {
           each.looks[k] = look_of(each.pattern.nodes[root.args[k]]);
         }
@@ -350,21 +350,30 @@ std::optional<Rule> read_rule(const RuleRow& row) {
   }
   rule.pattern = std::move(*pattern);
   rule.result = std::move(*result);
+  // The types of the row choose between operations that are spelt alike.
+  for (const TypeInfo& type : all_types()) {
+    if (!contains(rule.types, type.type)) continue;
+    for (Pattern* each : {&rule.pattern, &rule.result, &rule.condition}) {
+      for (PatternNode& node : each->nodes) {
+        if (node.kind != PatternNode::Kind::Apply || is_form(node.op)) continue;
+        node.op = resolve(node.op, type_of(each->nodes[node.args[0]].role, type.type));
+      }
+    }
+  }
   return rule;
 }
 
 Bits number_bits(const PatternNode& node, DataType type, DataType t) {
-  const bool wide = !is_vector(type) && min_bytes(type) > 4;
-  const std::size_t words = min_bytes(type) / 4;
+  const bool wide = lane_bits(type) > 32;
   Bits bits;
-  for (std::size_t i = 0; i < words; ++i) {
+  for (std::size_t i = 0; i < words(type); ++i) {
     std::uint32_t& lane = bits.lanes[i];
-    const bool is_signed = type == DataType::I32;
+    const bool is_signed = has_sign(type);
     switch (node.special) {
       case PatternNode::Number::Plain: lane = i == 0 || !wide ? node.number : 0; break;
       case PatternNode::Number::Ones: lane = type == DataType::Bool ? 1 : 0xffffffff; break;
       case PatternNode::Number::Width:
-        if (i == 0 || !wide) lane = is_vector(t) ? 32 : min_bytes(t) * 8;
+        if (i == 0 || !wide) lane = lane_bits(t);
         break;
       case PatternNode::Number::Lowest: lane = is_signed ? 0x80000000 : 0; break;
       case PatternNode::Number::Highest: lane = is_signed ? 0x7fffffff : 0xffffffff; break;
@@ -398,7 +407,7 @@ bool holds(const Pattern& condition, DataType t, const PatternValues& values) {
   if (condition.empty()) return true;
   const Bits bits = evaluate(condition, t, values);
   const DataType type = type_of(condition.root().role, t);
-  for (std::size_t i = 0; i < (is_vector(type) ? min_bytes(type) / 4 : 1); ++i) {
+  for (std::size_t i = 0; i < lane_count(type); ++i) {
     if (bits.lanes[i] == 0) return false;
   }
   return true;

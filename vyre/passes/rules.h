@@ -111,9 +111,10 @@ std::span<const Rule* const> rules_for(Operation op, Look first, Look second);
 // Whether operands may change places.
 inline constexpr auto kCommutative = [] {
   std::array<bool, 256> commutes{};
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) \
+#define BINARY(name, text, precedence, tag, types, signature, cost, laws, meaning) \
   commutes[tag] = std::string_view(laws).find("commutative") != std::string_view::npos;
 #include "vyre/ir/ops.def"
+  // Their document gives them no laws.
   commutes[static_cast<std::size_t>(Operation::And)] = true;
   commutes[static_cast<std::size_t>(Operation::Or)] = true;
   return commutes;

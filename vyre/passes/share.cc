@@ -14,8 +14,8 @@
 // is left out.
 #include <algorithm>
 
-#include "vyre/passes/draft.h"
 #include "vyre/passes/passes.h"
+#include "vyre/passes/values.h"
 
 namespace vyre {
 namespace {
@@ -30,19 +30,14 @@ class Sharing {
   Sharing(const Program& program, unsigned simplifications)
       : program_(program),
         body_(program.body),
-        assigned_(assigned_locals(body_)),
-        memo_(body_.exprs.size()),
-        varies_(varying(program, assigned_)),
-        locals_(body_.locals.size()),
+        values_of_(program, simplifications),
         latest_(body_.locals.size()),
-        marked_(body_.locals.size()),
         lets_(body_.locals.size()),
         local_blocks_(body_.locals.size()),
         places_(1),
         blocks_(body_.stmts.size()),
         reached_(body_.stmts.size()),
-        runs_(body_.stmts.size()),
-        make_(program_, graph_, simplifications) {
+        runs_(body_.stmts.size()) {
     make_.local_types() = types_of(body_, program.buffers, {}, {}).locals;
     values_.reserve(expected_exprs(body_));
     collect();
@@ -161,54 +156,21 @@ class Sharing {
   }
   // The locals that are assigned in a loop begin anew.
   void change_all(StmtId first, StmtId end, std::uint32_t block, StmtId at) {
-    ++marks_;
-    for (StmtId id = first; id < end; ++id.index) {
-      const Assign* assign = std::get_if<Assign>(&body_[id]);
-      if (assign == nullptr) continue;
-      const LocalId local = assign->local;
-      if (std::exchange(marked_[local.index], marks_) != marks_) {
-        comes_from(local, {}, change(local, block, at));
-      }
+    values_of_.for_each_assignment(first, end, [&](StmtId id, LocalId local, bool is_first) {
+      if (is_first) comes_from(local, {}, change(local, block, at));
       comes_from(local, id, {});
-    }
+    });
   }
 
   // The node of an expression in the current statement.
   ExprId value_of(ExprId root) {
-    if (memo_[root.index].exists()) return memo_[root.index];
-    std::vector<std::pair<ExprId, std::uint32_t>>& stack = visits_;  // with the next operand
-    std::vector<ExprId>& args = args_;
-    stack.emplace_back(root, 0);
-    while (!stack.empty()) {
-      const ExprId id = stack.back().first;
-      const Expr& expr = body_[id];
-      const std::span<const ExprId> ids = operands(body_, expr);
-      if (stack.back().second < ids.size()) {
-        const ExprId operand = ids[stack.back().second++];
-        if (!memo_[operand.index].exists()) stack.emplace_back(operand, 0);
-        continue;
-      }
-      args.clear();
-      for (ExprId operand : ids) args.push_back(memo_[operand.index]);
-      ExprId made;
-      if (expr.op == Operation::Literal) {
-        made = make_.constant(type_of_detail(expr), literal_bits(body_, expr));
-      } else if (expr.op == Operation::Local) {
-        made = locals_[expr.imm].exists() ? locals_[expr.imm] : make_.local(LocalId{expr.imm});
-      } else if (is_volatile(program_, expr)) {
-        Leaf leaf;
-        leaf.buffer = BufferId{expr.imm};
-        leaf.index = args[0];
-        made = new_leaf(leaf, loaded_type(program_.buffers[expr.imm].element));
-      } else {
-        made = make_.make(expr.op, expr.detail, expr.imm, args);
-      }
-      const Value& value = values_[known(made).index];
-      if (varies_[id.index] || value.changes || value.loads) touched_.push_back(id);
-      memo_[id.index] = made;
-      stack.pop_back();
-    }
-    return memo_[root.index];
+    return known(values_of_.value(root, [&](const Expr& expr, std::span<const ExprId> args) {
+      if (expr.op == Operation::Local) return make_.local(LocalId{expr.imm});
+      Leaf leaf;
+      leaf.buffer = BufferId{expr.imm};
+      leaf.index = args[0];
+      return new_leaf(leaf, loaded_type(program_.buffers[expr.imm].element));
+    }));
   }
 
   const Leaf* leaf_of(const Expr& expr) const {
@@ -227,8 +189,7 @@ class Sharing {
     } else if (expr.op == Operation::Local) {
       value.begins = local_blocks_[expr.imm];
     }
-    value.costly =
-        expr.op == Operation::Load || expr.op == Operation::Div || expr.op == Operation::Mod;
+    value.costly = cost(expr.op) == Cost::Many;
     bool constant = expr.op == Operation::Vec2 || expr.op == Operation::Vec4;
     for (ExprId arg : args) {
       const Value& of = values_[arg.index];
@@ -239,9 +200,9 @@ class Sharing {
       value.depth = std::max(value.depth, of.depth + 1);
       constant = constant && graph_[arg].op == Operation::Literal;
     }
-    value.cheap = args.empty() || constant || expr.op == Operation::Lane ||
-                  (expr.op == Operation::Cast && min_bytes(type_of_detail(expr)) == 4 &&
-                   type_of_detail(expr) != DataType::Bool);
+    // A cast to such a type keeps the lowest word.
+    value.cheap = cost(expr.op) == Cost::None || constant ||
+                  (expr.op == Operation::Cast && contains(type_sets::Word, type_of_detail(expr)));
     return value;
   }
 
@@ -292,15 +253,13 @@ class Sharing {
 
   void open_branch(StmtId id, const If& branch) {
     Branch& open = branches_.emplace_back();
-    ++marks_;
-    for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
-      const Assign* assign = std::get_if<Assign>(&body_[at]);
-      if (assign == nullptr || !locals_[assign->local.index].exists()) continue;
-      if (std::exchange(marked_[assign->local.index], marks_) == marks_) continue;
-      open.locals.push_back(assign->local);
-      open.before.push_back(locals_[assign->local.index]);
-      open.latest.push_back(latest_[assign->local.index]);
-    }
+    values_of_.for_each_assignment(StmtId{id.index + 1}, branch.end,
+                                   [&](StmtId, LocalId local, bool is_first) {
+                                     if (!is_first || !locals_[local.index].exists()) return;
+                                     open.locals.push_back(local);
+                                     open.before.push_back(locals_[local.index]);
+                                     open.latest.push_back(latest_[local.index]);
+                                   });
   }
   void end_first(bool ended) {
     Branch& branch = branches_.back();
@@ -379,14 +338,13 @@ class Sharing {
         continue;
       }
       for (ExprId root : roots(stmt)) root_values_.push_back(value_of(root));
-      for (ExprId expr : touched_) memo_[expr.index] = {};
-      touched_.clear();
+      values_of_.end_statement();
       stack.back().ended =
           std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
       if (const LocalId local = declared(stmt); local.exists()) local_blocks_[local.index] = place;
       if (const Let* let = std::get_if<Let>(&stmt)) {
         Value& value = values_[root_values_.back().index];
-        if (assigned_[let->local.index]) {
+        if (values_of_.assigned[let->local.index]) {
           give(let->local, root_values_.back(), id);
         } else if (value.loads) {
           lets_[let->local.index] = id;
@@ -401,7 +359,7 @@ class Sharing {
       } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
         give(assign->local, root_values_.back(), id);
       } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-        if (atomic->result.exists() && assigned_[atomic->result.index]) {
+        if (atomic->result.exists() && values_of_.assigned[atomic->result.index]) {
           change(atomic->result, place, id);
           comes_from(atomic->result, id, {});
         }
@@ -431,6 +389,7 @@ class Sharing {
   // The statements that somebody can notice, and those that they depend on.
   void find_live() {
     live_.resize(body_.stmts.size());
+    read_.resize(body_.locals.size());
     std::vector<bool> seen(values_.size());
     std::vector<std::pair<StmtId, StmtId>> breaks;  // of each loop
     std::vector<StmtId> work;
@@ -475,12 +434,14 @@ class Sharing {
           for (ExprId arg : operands(graph_, expr)) reads.push_back(arg);
         } else if (const Leaf* leaf = leaf_of(expr)) {
           if (leaf->index.exists()) reads.push_back(leaf->index);
+          if (leaf->local.exists()) read_[leaf->local.index] = true;
           for (std::uint32_t at = leaf->inputs; at != kNowhere; at = inputs_[at].next) {
             need(inputs_[at].stmt);
             reads.push_back(inputs_[at].leaf);
           }
         } else {
           need(lets_[expr.imm]);
+          read_[expr.imm] = true;
         }
       }
     }
@@ -627,6 +588,8 @@ class Sharing {
         } else {
           assign->local = name;
         }
+      } else if (Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+        if (atomic->result.exists() && !plan.read_[atomic->result.index]) atomic->result = {};
       }
       draft.put(stmt);
       return Keep::All;
@@ -677,26 +640,20 @@ class Sharing {
 
   const Program& program_;
   const Body& body_;
-  std::vector<bool> assigned_;
-  std::vector<bool> live_;    // per statement
-  std::vector<ExprId> memo_;  // per expression of the program
-  std::vector<bool> varies_;  // per expression: may be another value in the next statement
-  std::vector<ExprId> touched_;
-  std::vector<std::pair<ExprId, std::uint32_t>> visits_;  // room for walks
-  std::vector<ExprId> args_;
-  std::vector<ExprId> locals_;  // per local: its value; none: it is a leaf
+  ValueGraph values_of_;
+  const Body& graph_ = values_of_.nodes;
+  Simplifier& make_ = values_of_.make;
+  std::vector<ExprId>& locals_ = values_of_.locals;  // without a value: it is a leaf
+  std::vector<bool> live_;                           // per statement
+  std::vector<bool> read_;                           // per local: what it holds is wanted
   std::vector<ExprId> latest_;  // per local: the leaf that stands for what it holds now
   std::vector<Branch> branches_;
-  std::vector<std::uint32_t> marked_;  // per local: by which search it was last seen
-  std::uint32_t marks_ = 0;
   std::vector<StmtId> lets_;  // per local: the `let` that loads it from memory that others write
   std::vector<std::uint32_t> local_blocks_;
   std::vector<Place> places_;
   std::vector<std::uint32_t> blocks_;  // per statement
   std::vector<bool> reached_;          // per statement: it may run
   std::vector<Runs> runs_;             // per statement
-  Body graph_;
-  Simplifier make_;
   std::vector<Leaf> leaves_;
   std::vector<Input> inputs_;
   std::vector<Value> values_;              // per node of the graph

@@ -37,8 +37,7 @@ DataType Simplifier::type_of(const Expr& expr) const {
     case Operation::Vec2: return DataType::Vec2U32;
     case Operation::Vec4: return DataType::Vec4U32;
     case Operation::Call: return DataType::Unknown;  // expanded before
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       return result_of(expr.op, type(expr.args[0]));
   }
@@ -69,7 +68,7 @@ bool Simplifier::has_constant_lanes(const Expr& expr) const {
 ExprId Simplifier::constant(DataType type, const Bits& bits) {
   if (!is_vector(type)) return known(interner_.literal(type, bits));
   std::array<ExprId, 4> lanes;
-  const std::size_t count = min_bytes(type) / 4;
+  const std::size_t count = lane_count(type);
   for (std::size_t i = 0; i < count; ++i) lanes[i] = number(bits.lanes[i]);
   return add(count == 4 ? Operation::Vec4 : Operation::Vec2, 0, 0, std::span(lanes).first(count));
 }
@@ -89,7 +88,7 @@ ExprId Simplifier::make(Operation op, std::uint8_t detail, std::uint32_t imm,
   if ((what_ & kFold) != 0) {
     if (const ExprId simple = folded(op, detail, imm, args); simple.exists()) return simple;
   }
-  if ((what_ & ~kFold) == 0 || kArity[static_cast<std::size_t>(op)] <= 0 || depth_ > kMaxDepth) {
+  if ((what_ & ~kFold) == 0 || arity(op) <= 0 || depth_ > kMaxDepth) {
     return add(op, detail, imm, args);
   }
   std::array<ExprId, 2> swapped;
@@ -157,8 +156,7 @@ ExprId Simplifier::folded(Operation op, std::uint8_t detail, std::uint32_t imm,
       if (vector.op != Operation::Vec2 && vector.op != Operation::Vec4) return kNone;
       return operands(out_, vector)[detail];
     }
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
     break;
   }
@@ -200,7 +198,7 @@ bool Simplifier::matches(const Pattern& pattern, std::uint8_t at, ExprId expr, D
       const Expr& made = out_[expr];
       if (made.op != node.op) return false;
       if (node.op == Operation::Cast && type_of_detail(made) != node.role.fixed) return false;
-      const auto count = static_cast<std::size_t>(kArity[static_cast<std::size_t>(node.op)]);
+      const auto count = static_cast<std::size_t>(arity(node.op));
       for (std::size_t i = 0; i < count; ++i) {
         if (!matches(pattern, node.args[i], made.args[i], t, bound)) return false;
       }
@@ -220,7 +218,7 @@ ExprId Simplifier::build(const Pattern& pattern, DataType t, const Bindings& bou
     } else if (node.kind == PatternNode::Kind::Number) {
       made[i] = constant(type, number_bits(node, type, t));
     } else {
-      const auto count = static_cast<std::size_t>(kArity[static_cast<std::size_t>(node.op)]);
+      const auto count = static_cast<std::size_t>(arity(node.op));
       std::array<ExprId, 3> args{};
       for (std::size_t k = 0; k < count; ++k) args[k] = made[node.args[k]];
       const std::uint8_t detail =
@@ -281,7 +279,7 @@ ExprId Simplifier::quotient(ExprId value, DataType type, const Bits& divisor) {
   const auto shifted = [&](ExprId of, unsigned by) {
     return by == 0 ? of : make(Operation::Shr, {of, count(by)});
   };
-  if (type == DataType::I32) {
+  if (has_sign(type)) {
     const auto n = static_cast<std::int32_t>(low);
     const std::uint32_t size = n < 0 ? 0 - low : low;
     if (size < 3 || std::has_single_bit(size)) return kNone;
@@ -300,7 +298,7 @@ ExprId Simplifier::quotient(ExprId value, DataType type, const Bits& divisor) {
   if (type == DataType::U128 || !contains(info(Operation::MulHigh).types, type)) return kNone;
   const bool wide = type == DataType::U64;
   const std::uint64_t d = wide ? low | std::uint64_t{divisor.lanes[1]} << 32 : low;
-  for (std::size_t i = 1; is_vector(type) && i < min_bytes(type) / 4; ++i) {
+  for (std::size_t i = 1; i < lane_count(type); ++i) {
     if (divisor.lanes[i] != low) return kNone;
   }
   if (d < 3 || std::has_single_bit(d)) return kNone;

@@ -6,19 +6,23 @@
 
 #include "vyre/ir/program.h"
 #include "vyre/passes/bounds.h"
+#include "vyre/passes/launch.h"
 
 namespace vyre {
 
 struct Variant {
   Program program;
+  LaunchShape launch;
   Bounds bounds;
-  std::vector<Assumption> assumptions;  // none: right for every dispatch
+  std::vector<Assumption> assumptions = {};  // none: right for every dispatch
 
   bool fits(const DispatchFacts& facts) const;
+  // How many accesses of an invocation are compared with a length.
+  std::size_t checked() const { return (bounds.checked() + launch.copies - 1) / launch.copies; }
 };
 
-// What else a backend wants of an optimised program, behind all that facts may still change.
-using Finish = Program (*)(const Program& program);
+// What else a backend wants of an optimised program, after all that facts may still change.
+using Finish = Shaped (*)(const Program& program);
 
 // Of an optimised program.
 Variant general_variant(const Program& program, Finish finish = nullptr);

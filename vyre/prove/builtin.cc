@@ -21,10 +21,9 @@ std::string constant_text(DataType type, std::string_view word, DataType operand
   const bool ones = word == "ones";
   std::uint32_t lane = word == "1" ? 1 : 0;
   if (ones) lane = type == DataType::Bool ? 1 : 0xffffffff;
-  if (word == "width")
-    lane = is_vector(operand) ? 32 : static_cast<std::uint32_t>(min_bytes(operand) * 8);
+  if (word == "width") lane = lane_bits(operand);
   TypedBits value{type, {}};
-  for (std::size_t i = 0; i < min_bytes(type) / 4; ++i) {
+  for (std::size_t i = 0; i < words(type); ++i) {
     if (i == 0 || ones || is_vector(type)) value.bits.lanes[i] = lane;
   }
   return print_literal(value);
@@ -93,7 +92,7 @@ const Registry& builtin_ops() {
       }
     }
     Registry made;
-    const Result<Loaded> loaded = load({"ops.def", std::move(source)});
+    const Result<Loaded> loaded = load_module({"ops.def", std::move(source)});
     assert(loaded.ok());
     if (loaded.ok()) (void)made.add(loaded->module);
     return made;

@@ -209,7 +209,7 @@ std::optional<Bits> value_in(std::string_view answer, const std::string& variabl
 std::vector<std::string> lanes_of(const FormulaVariable& variable) {
   if (!is_vector(variable.type)) return {variable.name};
   std::vector<std::string> names;
-  for (std::size_t lane = 0; lane < min_bytes(variable.type) / 4; ++lane) {
+  for (std::size_t lane = 0; lane < lane_count(variable.type); ++lane) {
     names.push_back(variable.name + "." + "xyzw"[lane]);
   }
   return names;
@@ -255,7 +255,7 @@ void remember(const std::string& question) {
 
 // How far from zero a word is; as a number with a sign where it has one.
 std::uint32_t magnitude(DataType type, std::uint32_t word) {
-  return type == DataType::I32 && word >> 31 != 0 ? 0 - word : word;
+  return has_sign(type) && word >> 31 != 0 ? 0 - word : word;
 }
 
 // Makes the values smaller as long as the law's statement fails for them: one word at a time, and
@@ -334,9 +334,8 @@ struct LawTrial::Functions : LawCalls<LawTrial::Functions, TypedBits> {
   Truth equal(const Value& a, const Value& b) { return compared(a, b, a.bits == b.bits); }
   Truth at_most(const Value& a, const Value& b) {
     const Bits tests = eval(Operation::Le, a.type, a.bits, b.bits);
-    const std::size_t lanes = is_vector(a.type) ? min_bytes(a.type) / 4 : 1;
     bool all = true;
-    for (std::size_t i = 0; i < lanes; ++i) all = all && tests.lanes[i] != 0;
+    for (std::size_t i = 0; i < lane_count(a.type); ++i) all = all && tests.lanes[i] != 0;
     return compared(a, b, all);
   }
   Truth is_one(const Value& a) { return a.bits == Bits{{1}}; }

@@ -47,8 +47,6 @@ std::string truth_of(Formula& formula, const Symbol& condition) {
   return all;
 }
 
-unsigned width_of(DataType t) { return is_vector(t) ? 32 : min_bytes(t) * 8; }
-
 // Lanes of a vector meet only in these; elsewhere what holds for one lane holds for all, and the
 // question is the same as for a u32.
 bool lanes_meet(const Pattern& pattern) {
@@ -60,9 +58,7 @@ bool lanes_meet(const Pattern& pattern) {
 
 Bits in_every_lane(DataType type, std::uint32_t word) {
   Bits bits;
-  for (std::size_t i = 0; i < (is_vector(type) ? min_bytes(type) / 4 : 1); ++i) {
-    bits.lanes[i] = word;
-  }
+  for (std::size_t i = 0; i < lane_count(type); ++i) bits.lanes[i] = word;
   return bits;
 }
 
@@ -118,7 +114,7 @@ std::vector<Cases> cases_of(const Rule& rule, const std::vector<std::uint8_t>& v
   const DataType count = second_operand(Operation::Shl, t);
   const auto add = [&](std::uint8_t variable, bool rest_is_open, const auto& value) {
     Cases cases{variable, rest_is_open, {}};
-    for (std::uint32_t k = 0; k < width_of(t); ++k) {
+    for (std::uint32_t k = 0; k < lane_bits(t); ++k) {
       cases.values.push_back(value(in_every_lane(count, k)));
     }
     all.push_back(std::move(cases));
@@ -224,7 +220,7 @@ std::string question_of(const Statement& statement, std::vector<FormulaVariable>
       const Cases& of = statement.cases[i];
       const Symbol& symbol = open[of.variable];
       symbols[of.variable] = of.rest_is_open
-                                 ? with_low_bits(symbol, width_of(t), chosen[i].lanes[0])
+                                 ? with_low_bits(symbol, lane_bits(t), chosen[i].lanes[0])
                                  : formula.constant(symbol.type, chosen[i]);
     }
     const auto made = [&](const Pattern& pattern) {
@@ -255,7 +251,7 @@ bool complete(const Statement& statement, Proof& proof) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       const Cases& of = statement.cases[i];
       Bits& bits = values[of.variable];
-      const std::uint32_t high = bits.lanes[0] & ~(width_of(t) - 1);
+      const std::uint32_t high = bits.lanes[0] & ~(lane_bits(t) - 1);
       bits = of.rest_is_open ? in_every_lane(statement.type(of.variable), high | chosen[i].lanes[0])
                              : chosen[i];
     }
@@ -322,7 +318,7 @@ std::string byte_term(Operation op, bool is_signed, const std::string& a, const 
     case Operation::SubSat:
     case Operation::RotateLeft:
     case Operation::RotateRight:
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;
   }

@@ -68,11 +68,6 @@ std::string sum(std::vector<std::string> terms) {
 
 }  // namespace
 
-unsigned lane_width(DataType type) {
-  if (type == DataType::U64) return 64;
-  return type == DataType::U128 ? 128 : 32;
-}
-
 std::string Formula::define(const std::string& term) {
   if (term.front() != '(' || term.starts_with("(_ bv")) return term;
   const auto [known, is_new] = defined_.emplace(term, "t" + std::to_string(defined_.size()));
@@ -89,11 +84,11 @@ std::string Formula::question(const std::string& truth) const {
 
 Symbol Formula::variable(DataType type, const std::string& name) {
   Symbol symbol{type, {}, {}};
-  const std::size_t lanes = is_vector(type) ? min_bytes(type) / 4 : 1;
+  const std::size_t lanes = lane_count(type);
   for (std::size_t i = 0; i < lanes; ++i) {
     std::string lane = lanes == 1 ? name : name + "." + "xyzw"[i];
     declarations_ +=
-        "(declare-const " + lane + " (_ BitVec " + std::to_string(lane_width(type)) + "))\n";
+        "(declare-const " + lane + " (_ BitVec " + std::to_string(lane_bits(type)) + "))\n";
     if (type == DataType::Bool)
       declarations_ += "(assert (bvule " + lane + " " + number(32, 1) + "))\n";
     variables_.push_back(lane);
@@ -104,8 +99,8 @@ Symbol Formula::variable(DataType type, const std::string& name) {
 
 Symbol Formula::constant(DataType type, const Bits& bits) {
   Symbol symbol{type, {}, bits};
-  const unsigned width = lane_width(type);
-  for (std::size_t at = 0; at < min_bytes(type) / 4; at += width / 32) {
+  const unsigned width = lane_bits(type);
+  for (std::size_t at = 0; at < words(type); at += width / 32) {
     symbol.lanes.push_back(hexadecimal(width, bits, at));
   }
   return symbol;
@@ -121,7 +116,7 @@ std::string Formula::equal(const Symbol& a, const Symbol& b) {
 }
 
 std::string Formula::at_most(const Symbol& a, const Symbol& b) {
-  const std::string_view test = a.type == DataType::I32 ? "bvsle" : "bvule";
+  const std::string_view test = has_sign(a.type) ? "bvsle" : "bvule";
   std::string all = "true";
   for (std::size_t i = 0; i < a.lanes.size(); ++i) {
     all = both(all, define(join({test, a.lanes[i], b.lanes[i]})));
@@ -167,7 +162,7 @@ Symbol Formula::select(const std::string& condition, const Symbol& yes, const Sy
 // `width` is that of the operands; a test gives 32 bits.
 std::string Formula::apply_lane(Operation op, DataType type, unsigned width, const std::string& a,
                                 const std::string& b) {
-  const bool is_signed = type == DataType::I32;
+  const bool is_signed = has_sign(type);
   std::string zero = number(width, 0);
   const std::string ones = join({"bvnot", zero});
   const auto test = [&](std::string_view on_unsigned, std::string_view on_signed) {
@@ -264,7 +259,7 @@ std::string Formula::apply_lane(Operation op, DataType type, unsigned width, con
     case Operation::RotateLeft: return rotated("bvshl", "bvlshr");
     case Operation::RotateRight: return rotated("bvlshr", "bvshl");
 
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;  // not a function of operands alone
   }
@@ -278,7 +273,7 @@ Symbol Formula::apply(Operation op, const Symbol& a, const Symbol& b) {
     return constant(result.type, eval(op, type, *a.constant, *b.constant));
   }
   for (std::size_t i = 0; i < a.lanes.size(); ++i) {
-    result.lanes.push_back(define(apply_lane(op, type, lane_width(type), a.lanes[i], b.lanes[i])));
+    result.lanes.push_back(define(apply_lane(op, type, lane_bits(type), a.lanes[i], b.lanes[i])));
   }
   return result;
 }
@@ -291,22 +286,22 @@ Symbol Formula::cast(DataType target, const Symbol& value) {
   if (target == DataType::Bool) {
     return {target, {define(bit_of(is_true(value)))}, {}};
   }
-  std::vector<std::string> words;
+  std::vector<std::string> parts;
   for (const std::string& lane : value.lanes) {
-    for (unsigned low = 0; low < lane_width(source); low += 32) {
-      words.push_back(lane_width(source) == 32 ? lane : extract(low + 31, low, lane));
+    for (unsigned low = 0; low < lane_bits(source); low += 32) {
+      parts.push_back(lane_bits(source) == 32 ? lane : extract(low + 31, low, lane));
     }
   }
   std::string fill = number(32, 0);
-  if (source == DataType::I32) fill = join({"bvashr", words[0], number(32, 31)});
-  if (is_vector(target)) fill = words[0];
-  words.resize(std::max(words.size(), min_bytes(target) / std::size_t{4}), fill);
+  if (has_sign(source)) fill = join({"bvashr", parts[0], number(32, 31)});
+  if (is_vector(target)) fill = parts[0];
+  parts.resize(std::max<std::size_t>(parts.size(), words(target)), fill);
 
   Symbol result{target, {}, {}};
-  const std::size_t each = lane_width(target) / 32;
-  for (std::size_t at = 0; at < min_bytes(target) / 4; at += each) {
-    std::string lane = words[at];
-    for (std::size_t i = 1; i < each; ++i) lane = join({"concat", words[at + i], lane});
+  const std::size_t each = lane_bits(target) / 32;
+  for (std::size_t at = 0; at < words(target); at += each) {
+    std::string lane = parts[at];
+    for (std::size_t i = 1; i < each; ++i) lane = join({"concat", parts[at + i], lane});
     result.lanes.push_back(define(lane));
   }
   return result;
@@ -369,29 +364,28 @@ class OpFormula {
     const Stmt& stmt = body_[id];
     const StmtId inside{id.index + 1};
     values_.clear();
-    if (const Let* let = std::get_if<Let>(&stmt)) {
-      set(state_.locals[let->local.index], value(let->value), true);
-    } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-      set(state_.locals[assign->local.index], value(assign->value), false);
-    } else if (const Return* leave = std::get_if<Return>(&stmt)) {
-      set(state_.result, value(leave->value), false);
-      state_.returned = formula_.either(state_.returned, active());
-    } else if (std::holds_alternative<Break>(stmt)) {
-      state_.broken = formula_.either(state_.broken, active());
-    } else if (const Block* scope = std::get_if<Block>(&stmt)) {
-      block(inside, scope->end);
-    } else if (const If* branch = std::get_if<If>(&stmt)) {
-      const std::string condition = formula_.is_true(value(branch->condition));
-      if (condition == "true") return block(inside, branch->else_begin);
-      if (condition == "false") return block(branch->else_begin, branch->end);
-      State before = state_;
-      block(inside, branch->else_begin);
-      State yes = std::exchange(state_, std::move(before));
-      block(branch->else_begin, branch->end);
-      merge(condition, yes);
-    } else if (const For* loop = std::get_if<For>(&stmt)) {
-      rounds(id, *loop);
-    }
+    visit(
+        stmt, [&](const Let& let) { set(state_.locals[let.local.index], value(let.value), true); },
+        [&](const Assign& assign) {
+          set(state_.locals[assign.local.index], value(assign.value), false);
+        },
+        [&](const Return& leave) {
+          set(state_.result, value(leave.value), false);
+          state_.returned = formula_.either(state_.returned, active());
+        },
+        [&](const Break&) { state_.broken = formula_.either(state_.broken, active()); },
+        [&](const Block& scope) { block(inside, scope.end); },
+        [&](const If& branch) {
+          const std::string condition = formula_.is_true(value(branch.condition));
+          if (condition == "true") return block(inside, branch.else_begin);
+          if (condition == "false") return block(branch.else_begin, branch.end);
+          State before = state_;
+          block(inside, branch.else_begin);
+          State yes = std::exchange(state_, std::move(before));
+          block(branch.else_begin, branch.end);
+          merge(condition, yes);
+        },
+        [&](const For& loop) { rounds(id, loop); }, Nothing<Store, Atomic, Barrier>());
   }
 
   // The state is that of the way on which the condition is false.
@@ -478,8 +472,7 @@ class OpFormula {
       case Operation::WorkgroupId:
       case Operation::LocalId:
       case Operation::Call: break;  // not in an op without calls
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
         return formula_.apply(expr.op, arg(0), arg(ids.size() - 1));
     }

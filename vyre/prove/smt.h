@@ -63,7 +63,4 @@ class Formula {
   std::unordered_map<std::string, std::string> defined_;  // the name of each term
 };
 
-// The number of bits of a lane: 32, 64 or 128.
-unsigned lane_width(DataType type);
-
 }  // namespace vyre

@@ -42,12 +42,12 @@ std::vector<Diagnostic> check_convention(const Program& program, const Conventio
     };
     switch (buffer->access) {
       case BufferAccess::ReadOnly:
-        if (outputs + parameters > 0) unfit("an input stands behind the output or the parameters");
+        if (outputs + parameters > 0) unfit("an input comes after the output or the parameters");
         ++inputs;
         break;
       case BufferAccess::ReadWrite:
         if (outputs > 0) unfit("there is a second output");
-        if (parameters > 0) unfit("the output stands behind the parameters");
+        if (parameters > 0) unfit("the output comes after the parameters");
         ++outputs;
         break;
       case BufferAccess::Uniform:

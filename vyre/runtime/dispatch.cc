@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 
+#include "vyre/backends/interp/device.h"
+#include "vyre/base/blake2b.h"
+#include "vyre/base/counters.h"
 #include "vyre/base/text.h"
 #include "vyre/compile.h"
 #include "vyre/runtime/convention.h"
@@ -48,26 +52,36 @@ void check_size(const BufferDecl& buffer, std::uint64_t bytes, std::vector<Diagn
   }
 }
 
-// Buffers that share memory, each given as the range of addresses [begin, end).
+// Where a buffer is: the range of addresses [begin, end).
 struct Occupied {
   std::string_view name;
   std::uintptr_t begin;
   std::uintptr_t end;
+  bool written = false;
 };
+// Reports those that overlap with one that is written.
 void check_overlap(std::vector<Occupied> ranges, std::vector<Diagnostic>& wrong) {
   std::erase_if(ranges, [](const Occupied& range) { return range.begin == range.end; });
   std::ranges::sort(ranges, {},
                     [](const Occupied& range) { return std::pair(range.begin, range.name); });
-  for (std::size_t i = 1; i < ranges.size(); ++i) {
-    // The one that reaches farthest comes next to each that it covers.
+  // Of those before, the ones that reach farthest.
+  const Occupied* any = nullptr;
+  const Occupied* written = nullptr;
+  for (const Occupied& range : ranges) {
+    const Occupied* other = range.written ? any : written;
     // A buffer that is bound twice has been reported as that.
-    if (ranges[i].begin < ranges[i - 1].end) {
-      if (ranges[i].name != ranges[i - 1].name) {
-        wrong.push_back(diagnose<message::overlapping_buffers>(ranges[i - 1].name, ranges[i].name));
-      }
-      if (ranges[i].end < ranges[i - 1].end) std::swap(ranges[i], ranges[i - 1]);
+    if (other != nullptr && range.begin < other->end && range.name != other->name) {
+      wrong.push_back(diagnose<message::overlapping_buffers>(other->name, range.name));
     }
+    if (any == nullptr || range.end > any->end) any = &range;
+    if (range.written && (written == nullptr || range.end > written->end)) written = &range;
   }
+}
+
+std::set<std::string_view> written_buffers(const Program& program) {
+  std::set<std::string_view> names;
+  for (BufferId id : outputs_of(program)) names.insert(program.buffers[id.index].name);
+  return names;
 }
 
 std::vector<Diagnostic> check_options(const DeviceInfo& device, const RunOptions& options) {
@@ -83,15 +97,9 @@ std::vector<Diagnostic> check_options(const DeviceInfo& device, const RunOptions
   return wrong;
 }
 
-// What runs so, where nobody says on what.
-const Backend& backend_for(const RunOptions& options) {
-  const bool ordered = options.schedule != Schedule{} || options.max_steps != 0;
-  return ordered && !default_backend().takes_orders ? *find_backend("interp") : default_backend();
-}
-
-const Registry& library() {
-  static const Registry registry;
-  return registry;
+// Whether only the interpreter can run so.
+bool is_ordered(const RunOptions& options) {
+  return options.schedule != Schedule{} || options.max_steps != 0;
 }
 
 }  // namespace
@@ -107,6 +115,7 @@ std::vector<BufferId> outputs_of(const Program& program) {
 
 std::vector<Diagnostic> check_launch(const Program& program, const Grid& grid,
                                      std::span<const BufferSize> buffers) {
+  ++counters.launch_checks;
   std::vector<Diagnostic> wrong;
   constexpr std::uint64_t kIds = std::uint64_t{1} << 32;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -166,32 +175,25 @@ std::vector<Diagnostic> check_limits(const Program& program, const DeviceInfo& d
   return wrong;
 }
 
-Result<Pipeline> make_pipeline(Device& device, const Program& program,
+Result<Pipeline> make_pipeline(Device& device, const Linked& linked,
                                const PipelineOptions& options) {
-  Result<Linked> linked =
-      link(program, options.registry != nullptr ? *options.registry : library());
-  if (!linked) return linked.diagnostics();
-  if (options.source != nullptr) linked->source = *options.source;
+  const Program& program = linked.program();
   std::vector<Diagnostic> wrong = check_limits(program, device.info());
   const Backend* backend = find_backend(device.info().backend);
-  if (backend == nullptr || backend->emit == nullptr) {
+  if (backend == nullptr) {
     return diagnose<message::unavailable_backend>(device.info().backend, "it is not in this build",
                                                   default_backend().name);
   }
   if (options.convention) {
     std::vector<Diagnostic> unfit = check_convention(program, *options.convention);
     wrong.insert(wrong.end(), unfit.begin(), unfit.end());
-    if (backend->conventions < static_cast<int>(options.convention->version.index()) + 1) {
-      wrong.push_back(diagnose<message::unsupported_option>(
-          backend->name, "take convention " + name_of(*options.convention)));
-    }
   }
   if (!wrong.empty()) return wrong;
-  const Result<Artifact> artifact = backend->emit(*linked);
+  const Result<Artifact> artifact = compile(linked, *backend);
   if (!artifact) return artifact.diagnostics();
   Result<std::unique_ptr<Kernel>> kernel = device.load(*artifact);
   if (!kernel) return kernel.diagnostics();
-  return Pipeline(device, program, std::move(*kernel));
+  return Pipeline(device, linked, std::move(*kernel));
 }
 
 Result<DeviceBuffer> make_buffer(Device& device, std::uint64_t bytes) {
@@ -207,33 +209,72 @@ Result<DeviceBuffer> make_buffer(Device& device, std::uint64_t bytes) {
 Result<DeviceBuffer> make_buffer(Device& device, std::span<const std::byte> contents) {
   Result<DeviceBuffer> buffer = make_buffer(device, contents.size());
   if (!buffer) return buffer;
-  if (const Result<bool> written = write_buffer(*buffer, contents); !written) {
+  if (const Result<void> written = write_bytes(*buffer, 0, contents); !written) {
     return written.diagnostics();
   }
   return buffer;
 }
 
-Result<std::vector<std::byte>> read_buffer(const DeviceBuffer& buffer) {
+Result<void> read_bytes(const DeviceBuffer& buffer, std::uint64_t offset,
+                        std::span<std::byte> into) {
   if (buffer.memory_ == nullptr) return diagnose<message::no_buffer>("read_buffer()");
-  std::vector<std::byte> bytes(buffer.bytes_);
-  if (const Result<bool> done = buffer.device_->read(*buffer.memory_, bytes); !done) {
-    return done.diagnostics();
-  }
-  return bytes;
+  if (Result<void> part = check_part(buffer.bytes_, offset, into.size()); !part) return part;
+  return buffer.device_->read(*buffer.memory_, offset, into);
 }
 
-Result<bool> write_buffer(DeviceBuffer& buffer, std::span<const std::byte> contents) {
+Result<void> write_bytes(DeviceBuffer& buffer, std::uint64_t offset,
+                         std::span<const std::byte> contents) {
   if (buffer.memory_ == nullptr) return diagnose<message::no_buffer>("write_buffer()");
-  if (contents.size() > buffer.bytes_) {
-    return diagnose<message::long_write>(contents.size(), buffer.bytes_);
+  if (offset > buffer.bytes_ || contents.size() > buffer.bytes_ - offset) {
+    return diagnose<message::long_write>(contents.size(),
+                                         buffer.bytes_ - std::min(offset, buffer.bytes_));
   }
-  if (contents.size() < buffer.bytes_ || contents.size() % 4 == 0) {
-    return buffer.device_->write(*buffer.memory_, contents);
+  const std::uint64_t padding = (4 - buffer.bytes_ % 4) % 4;
+  if (offset + contents.size() < buffer.bytes_ || padding == 0) {
+    return buffer.device_->write(*buffer.memory_, offset, contents);
   }
   // A program may have written to the padding, which has to be zero again.
   std::vector<std::byte> whole(contents.begin(), contents.end());
-  whole.resize((contents.size() + 3) / 4 * 4);
-  return buffer.device_->write(*buffer.memory_, whole);
+  whole.resize(contents.size() + padding);
+  return buffer.device_->write(*buffer.memory_, offset, whole);
+}
+
+Result<std::size_t> count_numbers(std::uint64_t bytes, std::size_t each) {
+  if (bytes % each != 0) return diagnose<message::ragged_read>(bytes, each);
+  return static_cast<std::size_t>(bytes / each);
+}
+
+Result<void> check_part(std::uint64_t buffer, std::uint64_t offset, std::uint64_t bytes) {
+  if (offset <= buffer && bytes <= buffer - offset) return {};
+  return diagnose<message::long_read>(bytes, offset, buffer);
+}
+
+Result<const OutputBuffer*> Outputs::find(std::string_view name) const {
+  const auto found = std::ranges::find(buffers, name, &OutputBuffer::name);
+  if (found != buffers.end()) return &*found;
+  std::string names;
+  for (const OutputBuffer& buffer : buffers) {
+    names += (names.empty() ? "`" : ", `") + buffer.name + "`";
+  }
+  return diagnose<message::no_such_output>(shorten(name),
+                                           names.empty() ? "none" : shorten(names, 200));
+}
+
+std::string digest(const Outputs& outputs) {
+  Blake2b hash;
+  for (const OutputBuffer& buffer : outputs.buffers) hash.update(buffer.bytes);
+  return hash.finish();
+}
+
+Launch bind(const PipelineLaunch& launch) {
+  Launch bound{launch.pipeline->kernel_.get(), {}, launch.grid};
+  for (const BufferDecl& buffer : launch.pipeline->program().buffers) {
+    LaunchBuffer& view = bound.buffers.emplace_back();
+    if (!is_bound(buffer)) continue;
+    const auto given = std::ranges::find(launch.buffers, buffer.name, &BoundBuffer::name);
+    view = {given->buffer->memory_.get(), padded(buffer, given->buffer->bytes_)};
+  }
+  return bound;
 }
 
 Result<std::vector<Launch>> make_launches(Device& device,
@@ -245,8 +286,9 @@ Result<std::vector<Launch>> make_launches(Device& device,
       wrong.push_back(diagnose<message::no_pipeline>());
       continue;
     }
+    const Program& program = launch.pipeline->program();
+    const std::set<std::string_view> written = written_buffers(program);
     std::vector<BufferSize> sizes;
-    std::map<std::string_view, DeviceBuffer*> bound;
     std::vector<Occupied> occupied;
     for (const BoundBuffer& buffer : launch.buffers) {
       if (buffer.buffer == nullptr || buffer.buffer->memory_ == nullptr) {
@@ -257,11 +299,9 @@ Result<std::vector<Launch>> make_launches(Device& device,
         wrong.push_back(diagnose<message::foreign_buffer>(shorten(buffer.name)));
       }
       sizes.push_back({buffer.name, buffer.buffer->bytes()});
-      bound.emplace(buffer.name, buffer.buffer);
       const auto address = reinterpret_cast<std::uintptr_t>(buffer.buffer->memory_.get());
-      occupied.push_back({buffer.name, address, address + 1});
+      occupied.push_back({buffer.name, address, address + 1, written.contains(buffer.name)});
     }
-    const Program& program = launch.pipeline->program();
     if (&launch.pipeline->device() != &device) {
       wrong.push_back(diagnose<message::foreign_pipeline>(program.name));
     }
@@ -269,22 +309,14 @@ Result<std::vector<Launch>> make_launches(Device& device,
       wrong.push_back(std::move(found));
     }
     check_overlap(std::move(occupied), wrong);
-    if (!wrong.empty()) continue;
-
-    Launch& next = ready.emplace_back(Launch{launch.pipeline->kernel_.get(), {}, launch.grid});
-    for (const BufferDecl& buffer : program.buffers) {
-      LaunchBuffer& view = next.buffers.emplace_back();
-      if (!is_bound(buffer)) continue;
-      const DeviceBuffer& memory = *bound.at(buffer.name);
-      view = {memory.memory_.get(), padded(buffer, memory.bytes_)};
-    }
+    if (wrong.empty()) ready.push_back(bind(launch));
   }
   if (!wrong.empty()) return wrong;
   return ready;
 }
 
-Result<std::vector<double>> run(Device& device, std::span<const PipelineLaunch> launches,
-                                const RunOptions& options) {
+Result<std::vector<double>> run_launches(Device& device, std::span<const PipelineLaunch> launches,
+                                         const RunOptions& options) {
   std::vector<Diagnostic> wrong = check_options(device.info(), options);
   const Result<std::vector<Launch>> ready = make_launches(device, launches);
   wrong.insert(wrong.end(), ready.diagnostics().begin(), ready.diagnostics().end());
@@ -292,7 +324,7 @@ Result<std::vector<double>> run(Device& device, std::span<const PipelineLaunch> 
   return device.run(*ready, options);
 }
 
-Result<Sequence> record(Device& device, std::span<const PipelineLaunch> launches) {
+Result<Sequence> record_launches(Device& device, std::span<const PipelineLaunch> launches) {
   const Result<std::vector<Launch>> ready = make_launches(device, launches);
   if (!ready) return ready.diagnostics();
   Result<std::unique_ptr<Recording>> recording = device.record(*ready);
@@ -306,34 +338,38 @@ Result<RunTimes> Sequence::run(const RunOptions& options) {
   return recording_->run(options);
 }
 
-Result<Outputs> dispatch(const Program& program, const Grid& grid,
+Result<Outputs> dispatch(const Linked& linked, const Grid& grid,
                          std::span<const HostBuffer> buffers, const DispatchOptions& options) {
+  const Program& program = linked.program();
   std::unique_ptr<Device> opened;
   Device* device = options.device;
   if (device == nullptr) {
-    Result<std::unique_ptr<Device>> own = open_device(backend_for(options.run));
+    Result<std::unique_ptr<Device>> own =
+        is_ordered(options.run) ? open_device("interp") : open_device();
     if (!own) return own.diagnostics();
     opened = std::move(*own);
     device = opened.get();
   }
-  Result<Pipeline> pipeline =
-      make_pipeline(*device, program, {options.registry, {}, options.source});
+  Result<Pipeline> pipeline = make_pipeline(*device, linked);
   // What the default cannot do the reference can.
   if (!pipeline && options.device == nullptr && reference_can(pipeline.diagnostics()[0])) {
-    opened = std::move(*open_device(*find_backend("interp")));
+    opened = open_interp(pipeline.diagnostics()[0].problem);
     device = opened.get();
-    pipeline = make_pipeline(*device, program, {options.registry, {}, options.source});
+    pipeline = make_pipeline(*device, linked);
   }
   if (!pipeline) return pipeline.diagnostics();
 
+  const std::set<std::string_view> written = written_buffers(program);
   std::vector<BufferSize> sizes;
   std::vector<Occupied> occupied;
   for (const HostBuffer& buffer : buffers) {
     sizes.push_back({buffer.name, buffer.bytes.size()});
     const auto begin = reinterpret_cast<std::uintptr_t>(buffer.bytes.data());
-    occupied.push_back({buffer.name, begin, begin + buffer.bytes.size()});
+    occupied.push_back(
+        {buffer.name, begin, begin + buffer.bytes.size(), written.contains(buffer.name)});
   }
-  std::vector<Diagnostic> wrong = check_launch(program, grid, sizes);
+  std::vector<Diagnostic> wrong = check_options(device->info(), options.run);
+  for (Diagnostic& found : check_launch(program, grid, sizes)) wrong.push_back(std::move(found));
   check_overlap(std::move(occupied), wrong);
   if (!wrong.empty()) return wrong;
 
@@ -346,26 +382,29 @@ Result<Outputs> dispatch(const Program& program, const Grid& grid,
     memory.push_back(std::move(*made));
     launch.buffers.push_back({buffer.name, &memory.back()});
   }
-  const Result<std::vector<double>> seconds = run(*device, {&launch, 1}, options.run);
+  const Launch bound = bind(launch);
+  const Result<std::vector<double>> seconds = device->run({&bound, 1}, options.run);
   if (!seconds) return seconds.diagnostics();
 
   Outputs outputs;
   outputs.seconds = (*seconds)[0];
+  outputs.backend = device->info().backend;
+  outputs.note = device->info().note;
   for (BufferId id : outputs_of(program)) {
     const BufferDecl& buffer = program.buffers[id.index];
-    const auto bound = std::ranges::find(launch.buffers, buffer.name, &BoundBuffer::name);
+    const LaunchBuffer& view = bound.buffers[id.index];
     OutputBuffer& output = outputs.buffers.emplace_back(buffer.name, buffer.element);
-    output.bytes.resize(padded(buffer, bound->buffer->bytes()));
-    const Result<bool> done = device->read(*bound->buffer->memory_, output.bytes);
+    output.bytes.resize(view.bytes);
+    const Result<void> done = device->read(*view.memory, 0, output.bytes);
     if (!done) return done.diagnostics();
   }
   return outputs;
 }
 
-Result<Outputs> dispatch(const Program& program, const Grid& grid,
+Result<Outputs> dispatch(const Linked& linked, const Grid& grid,
                          std::initializer_list<HostBuffer> buffers,
                          const DispatchOptions& options) {
-  return dispatch(program, grid, std::span(buffers.begin(), buffers.size()), options);
+  return dispatch(linked, grid, std::span(buffers.begin(), buffers.size()), options);
 }
 
 }  // namespace vyre

@@ -22,9 +22,13 @@
 #include "vyre/backends/backend.h"
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
-#include "vyre/library/registry.h"
 
 namespace vyre {
+
+// Numbers side by side in the memory of the host, such as a std::vector<std::uint32_t>.
+template <class Range>
+concept HostNumbers = std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+                      std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>;
 
 // --- One run from host bytes --------------------------------------------------------------------
 
@@ -35,8 +39,7 @@ struct HostBuffer {
 
   HostBuffer(std::string_view buffer, std::span<const std::byte> contents)
       : name(buffer), bytes(contents) {}
-  template <std::ranges::contiguous_range Range>
-    requires std::is_trivially_copyable_v<std::ranges::range_value_t<Range>>
+  template <HostNumbers Range>
   HostBuffer(std::string_view buffer, const Range& range)
       : name(buffer), bytes(std::as_bytes(std::span(range))) {}
 };
@@ -51,23 +54,31 @@ struct OutputBuffer {
 struct Outputs {
   std::vector<OutputBuffer> buffers;  // in the order of their bindings
   double seconds = 0;                 // of the run itself
+  std::string backend;                // that ran it
+  std::string note;                   // why it was the interpreter, where nobody asked for that
 
-  // The elements of one of them, as numbers of the type that the caller names; empty when there is
-  // no such buffer.
+  // One of them; D001 where there is none of that name.
+  Result<const OutputBuffer*> find(std::string_view name) const;
+  // Its elements, as numbers of the type that the caller names.
   template <class Number>
-  std::vector<Number> get(std::string_view name) const;
+  Result<std::vector<Number>> get(std::string_view name) const;
+  // Copies as many of them as `into` has, from number `first` on.
+  template <HostNumbers Range>
+  Result<void> read(std::string_view name, Range&& into, std::uint64_t first = 0) const;
 };
+
+// BLAKE2b-256 of all of them, one after the other, as 64 hexadecimal digits: what `vyre run`
+// prints.
+std::string digest(const Outputs& outputs);
 
 struct DispatchOptions {
   Device* device = nullptr;  // none: the default backend's, or one that runs in a chosen order
-  const Registry* registry = nullptr;  // with the ops that the program calls; none: the library
   RunOptions run;
-  const SourceLines* source = nullptr;  // for profilers; see source_lines()
 };
 
-Result<Outputs> dispatch(const Program& program, const Grid& grid,
+Result<Outputs> dispatch(const Linked& linked, const Grid& grid,
                          std::span<const HostBuffer> buffers, const DispatchOptions& options = {});
-Result<Outputs> dispatch(const Program& program, const Grid& grid,
+Result<Outputs> dispatch(const Linked& linked, const Grid& grid,
                          std::initializer_list<HostBuffer> buffers,
                          const DispatchOptions& options = {});
 
@@ -77,29 +88,28 @@ std::vector<BufferId> outputs_of(const Program& program);
 // --- Programs and buffers that stay on a device -------------------------------------------------
 
 struct PipelineOptions {
-  const Registry* registry = nullptr;    // as above
   std::optional<Convention> convention;  // that the program must fit
-  const SourceLines* source = nullptr;   // for profilers; see source_lines()
 };
 
 // A valid program that fits a device, loaded on it. The device outlives it.
 class Pipeline {
  public:
-  const Program& program() const { return program_; }
+  const Program& program() const { return linked_.program(); }
   Device& device() const { return *device_; }
 
  private:
-  friend Result<Pipeline> make_pipeline(Device&, const Program&, const PipelineOptions&);
+  friend Result<Pipeline> make_pipeline(Device&, const Linked&, const PipelineOptions&);
   friend Result<std::vector<Launch>> make_launches(Device&, std::span<const struct PipelineLaunch>);
-  Pipeline(Device& device, Program program, std::unique_ptr<Kernel> kernel)
-      : device_(&device), program_(std::move(program)), kernel_(std::move(kernel)) {}
+  friend Launch bind(const struct PipelineLaunch&);
+  Pipeline(Device& device, Linked linked, std::unique_ptr<Kernel> kernel)
+      : device_(&device), linked_(std::move(linked)), kernel_(std::move(kernel)) {}
 
   Device* device_;
-  Program program_;
+  Linked linked_;
   std::unique_ptr<Kernel> kernel_;
 };
 
-Result<Pipeline> make_pipeline(Device& device, const Program& program,
+Result<Pipeline> make_pipeline(Device& device, const Linked& linked,
                                const PipelineOptions& options = {});
 
 // Memory on a device. The device outlives it. A `bytes` buffer sees it padded to whole words.
@@ -111,11 +121,10 @@ class DeviceBuffer {
  private:
   friend Result<DeviceBuffer> make_buffer(Device&, std::uint64_t);
   friend Result<DeviceBuffer> make_buffer(Device&, std::span<const std::byte>);
-  friend Result<std::vector<std::byte>> read_buffer(const DeviceBuffer&);
-  friend Result<bool> write_buffer(DeviceBuffer&, std::span<const std::byte>);
+  friend Result<void> read_bytes(const DeviceBuffer&, std::uint64_t, std::span<std::byte>);
+  friend Result<void> write_bytes(DeviceBuffer&, std::uint64_t, std::span<const std::byte>);
   friend Result<std::vector<Launch>> make_launches(Device&, std::span<const struct PipelineLaunch>);
-  friend Result<Outputs> dispatch(const Program&, const Grid&, std::span<const HostBuffer>,
-                                  const DispatchOptions&);
+  friend Launch bind(const struct PipelineLaunch&);
   DeviceBuffer(Device& device, std::unique_ptr<DeviceMemory> memory, std::uint64_t bytes)
       : device_(&device), memory_(std::move(memory)), bytes_(bytes) {}
 
@@ -126,8 +135,22 @@ class DeviceBuffer {
 
 Result<DeviceBuffer> make_buffer(Device& device, std::uint64_t bytes);  // zeros
 Result<DeviceBuffer> make_buffer(Device& device, std::span<const std::byte> contents);
-Result<std::vector<std::byte>> read_buffer(const DeviceBuffer& buffer);
-Result<bool> write_buffer(DeviceBuffer& buffer, std::span<const std::byte> contents);
+// `offset` counts bytes.
+Result<void> read_bytes(const DeviceBuffer& buffer, std::uint64_t offset,
+                        std::span<std::byte> into);
+Result<void> write_bytes(DeviceBuffer& buffer, std::uint64_t offset,
+                         std::span<const std::byte> contents);
+
+// The same with numbers of the host's; `first` counts those, too.
+template <HostNumbers Range>
+Result<DeviceBuffer> make_buffer(Device& device, const Range& contents);
+template <HostNumbers Range>
+Result<void> read_buffer(const DeviceBuffer& buffer, Range&& into, std::uint64_t first = 0);
+template <HostNumbers Range>
+Result<void> write_buffer(DeviceBuffer& buffer, const Range& contents, std::uint64_t first = 0);
+// All of it: `read_buffer<std::uint32_t>(buffer)`.
+template <class Number = std::byte>
+Result<std::vector<Number>> read_buffer(const DeviceBuffer& buffer);
 
 struct BoundBuffer {
   std::string_view name;
@@ -142,8 +165,8 @@ struct PipelineLaunch {
 
 // Runs them in order, each after the end of the one before; gives the seconds that each took. All
 // of them are checked before the first one starts.
-Result<std::vector<double>> run(Device& device, std::span<const PipelineLaunch> launches,
-                                const RunOptions& options = {});
+Result<std::vector<double>> run_launches(Device& device, std::span<const PipelineLaunch> launches,
+                                         const RunOptions& options = {});
 
 // Launches that were checked once, to run again and again; on a GPU that takes the host far less
 // time than run(). The pipelines and buffers outlive it.
@@ -153,7 +176,7 @@ class Sequence {
   Device& device() const { return *device_; }
 
  private:
-  friend Result<Sequence> record(Device&, std::span<const PipelineLaunch>);
+  friend Result<Sequence> record_launches(Device&, std::span<const PipelineLaunch>);
   Sequence(Device& device, std::unique_ptr<Recording> recording)
       : device_(&device), recording_(std::move(recording)) {}
 
@@ -161,9 +184,10 @@ class Sequence {
   std::unique_ptr<Recording> recording_;
 };
 
-Result<Sequence> record(Device& device, std::span<const PipelineLaunch> launches);
+Result<Sequence> record_launches(Device& device, std::span<const PipelineLaunch> launches);
 
-// --- Checks, for who runs programs by other means -----------------------------------------------
+// --- Checks, for those who run programs by other means
+// -----------------------------------------------
 
 // What is wrong with running a program on a grid with buffers of these sizes. Bytes buffers need
 // not be whole words: they are padded.
@@ -174,6 +198,9 @@ struct BufferSize {
 std::vector<Diagnostic> check_launch(const Program& program, const Grid& grid,
                                      std::span<const BufferSize> buffers);
 
+// A launch that was found right, as a device takes it.
+Launch bind(const PipelineLaunch& launch);
+
 // Launches as a device takes them, or all that is wrong with them.
 Result<std::vector<Launch>> make_launches(Device& device, std::span<const PipelineLaunch> launches);
 
@@ -182,15 +209,58 @@ std::vector<Diagnostic> check_limits(const Program& program, const DeviceInfo& d
 
 // --------------------------------------------------------------------------------------------------
 
+// How many numbers of a size are in a buffer, or D003.
+Result<std::size_t> count_numbers(std::uint64_t bytes, std::size_t each);
+// D002 where a part is not inside a buffer of so many bytes.
+Result<void> check_part(std::uint64_t buffer, std::uint64_t offset, std::uint64_t bytes);
+
 template <class Number>
-std::vector<Number> Outputs::get(std::string_view name) const {
-  std::vector<Number> numbers;
-  for (const OutputBuffer& buffer : buffers) {
-    if (buffer.name != name) continue;
-    numbers.resize(buffer.bytes.size() / sizeof(Number));
-    if (numbers.empty()) continue;  // memcpy takes no null pointer
-    std::memcpy(numbers.data(), buffer.bytes.data(), numbers.size() * sizeof(Number));
+Result<std::vector<Number>> Outputs::get(std::string_view name) const {
+  const Result<const OutputBuffer*> buffer = find(name);
+  if (!buffer) return buffer.diagnostics();
+  const Result<std::size_t> count = count_numbers((*buffer)->bytes.size(), sizeof(Number));
+  if (!count) return count.diagnostics();
+  std::vector<Number> numbers(*count);
+  if (*count > 0) std::memcpy(numbers.data(), (*buffer)->bytes.data(), *count * sizeof(Number));
+  return numbers;
+}
+
+template <HostNumbers Range>
+Result<void> Outputs::read(std::string_view name, Range&& into, std::uint64_t first) const {
+  const Result<const OutputBuffer*> buffer = find(name);
+  if (!buffer) return buffer.diagnostics();
+  const auto bytes = std::as_writable_bytes(std::span(into));
+  const std::uint64_t offset = first * sizeof(std::ranges::range_value_t<Range>);
+  Result<void> inside = check_part((*buffer)->bytes.size(), offset, bytes.size());
+  if (inside && !bytes.empty()) {
+    std::memcpy(bytes.data(), (*buffer)->bytes.data() + offset, bytes.size());
   }
+  return inside;
+}
+
+template <HostNumbers Range>
+Result<DeviceBuffer> make_buffer(Device& device, const Range& contents) {
+  return make_buffer(device, std::span<const std::byte>(std::as_bytes(std::span(contents))));
+}
+
+template <HostNumbers Range>
+Result<void> read_buffer(const DeviceBuffer& buffer, Range&& into, std::uint64_t first) {
+  return read_bytes(buffer, first * sizeof(std::ranges::range_value_t<Range>),
+                    std::as_writable_bytes(std::span(into)));
+}
+
+template <HostNumbers Range>
+Result<void> write_buffer(DeviceBuffer& buffer, const Range& contents, std::uint64_t first) {
+  return write_bytes(buffer, first * sizeof(std::ranges::range_value_t<Range>),
+                     std::as_bytes(std::span(contents)));
+}
+
+template <class Number>
+Result<std::vector<Number>> read_buffer(const DeviceBuffer& buffer) {
+  const Result<std::size_t> count = count_numbers(buffer.bytes(), sizeof(Number));
+  if (!count) return count.diagnostics();
+  std::vector<Number> numbers(*count);
+  if (const Result<void> done = read_buffer(buffer, numbers); !done) return done.diagnostics();
   return numbers;
 }
 

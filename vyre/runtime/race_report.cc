@@ -1,13 +1,13 @@
 #include "vyre/runtime/race_report.h"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 #include <string>
 
 #include "vyre/base/text.h"
 #include "vyre/interp/machine.h"
+#include "vyre/interp/script.h"
 #include "vyre/ir/walk.h"
-#include "vyre/text/lexer.h"
 #include "vyre/text/print.h"
 
 namespace vyre {
@@ -17,26 +17,6 @@ namespace {
 constexpr std::size_t kMostRaces = kMaxDiagnostics / 2;
 
 // --- Places -------------------------------------------------------------------------------------
-
-// The element that a store or an atomic accesses, as in `out[i]`; the statement starts at `begin`.
-Span accessed_element(std::string_view text, std::uint32_t begin, bool is_atomic) {
-  Findings scratch;
-  Lexer lexer(text, scratch);
-  lexer.seek(begin);
-  Token token = lexer.next_but_comments();
-  if (is_atomic) {
-    while (token.kind != Tok::LParen && token.kind != Tok::End) token = lexer.next_but_comments();
-    token = lexer.next_but_comments();
-  }
-  Span span = token.span;
-  std::size_t depth = 0;
-  do {
-    token = lexer.next_but_comments();
-    if (token.kind == Tok::LBracket) ++depth;
-    if (token.kind == Tok::RBracket && --depth == 0) span.end = token.span.end;
-  } while (depth > 0 && token.kind != Tok::End);
-  return span;
-}
 
 // Which use of its statement an expression is, in the order of for_each_use().
 std::uint32_t use_of(const Body& body, StmtId stmt, ExprId expr) {
@@ -51,16 +31,13 @@ std::uint32_t use_of(const Body& body, StmtId stmt, ExprId expr) {
   return found.value_or(0);
 }
 
-// Lines, columns and excerpts for spans of a source, all in one pass.
+// Lines, columns and excerpts for spans of a source.
 std::vector<Diagnostic> locate(const Source& source, const std::vector<Span>& spans) {
-  std::vector<std::size_t> order(spans.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(spans[i].begin, i); });
-  Findings findings;
-  for (std::size_t i : order) findings.add({}, spans[i]);
-  std::vector<Diagnostic> sorted = std::move(findings).located(source);
+  LineCounter lines(source.text);
   std::vector<Diagnostic> located(spans.size());
-  for (std::size_t i = 0; i < order.size(); ++i) located[order[i]] = std::move(sorted[i]);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    vyre::locate(located[i], source, lines, spans[i]);
+  }
   return located;
 }
 
@@ -93,8 +70,7 @@ Span Describer::span_of(StmtId stmt, ExprId load) const {
   if (load.exists()) {
     return positions_->uses[statement.first_use + use_of(program_.body, stmt, load)];
   }
-  const bool is_atomic = std::holds_alternative<Atomic>(program_.body[stmt]);
-  return accessed_element(source_->text, statement.begin, is_atomic);
+  return {statement.buffer.begin, statement.element_end};
 }
 
 std::string Describer::place_text(StmtId stmt, ExprId load, const Diagnostic* located) const {
@@ -163,11 +139,11 @@ std::string Describer::fix_of(const Race& race, const RaceReport& report) const 
   const BufferDecl& buffer = program_.buffers[race.buffer.index];
   const bool same_group = race.first.workgroup == race.second.workgroup;
   const bool same_stmt = race.first.stmt == race.second.stmt;
-  const bool has_atomics = buffer.access == BufferAccess::ReadWrite &&
-                           (buffer.element == DataType::U32 || buffer.element == DataType::I32);
+  const bool has_atomics =
+      buffer.access == BufferAccess::ReadWrite && contains(type_sets::Word, buffer.element);
   const std::string atomic = has_atomics ? ", use an atomic" : "";
   const std::string rounds = in_one_loop(program_.body, race.first.stmt, race.second.stmt)
-                                 ? "; in a loop also between one round and the next"
+                                 ? "; in a loop also between one iteration and the next"
                                  : "";
   const auto is = [&](AccessKind kind) {
     return race.first.kind == kind || race.second.kind == kind;
@@ -186,22 +162,22 @@ std::string Describer::fix_of(const Race& race, const RaceReport& report) const 
              (other.first.stmt == write.stmt || other.second.stmt == write.stmt);
     });
     if (contended) {
-      return "let each invocation update an element of its own" + atomic +
+      return "let each invocation update its own element" + atomic +
              ", or let only one of them update it";
     }
     if (!same_group) {
-      return "read in another dispatch than the one that writes, or let each workgroup read only "
+      return "read in a later dispatch than the one that writes, or let each workgroup read only "
              "what it writes; nothing orders workgroups";
     }
     if (in_two_branches(program_.body, race.first.stmt, race.second.stmt)) {
-      return "end the `if` behind the write, put a `barrier` there, and read in another `if`";
+      return "end the `if` after the write, put a `barrier` there, and read in another `if`";
     }
-    if (same_stmt) return "load into a local, put a `barrier` behind that, then store" + rounds;
+    if (same_stmt) return "load into a local, put a `barrier` after that, then store" + rounds;
     return "put a `barrier` between the write and the read" + rounds;
   }
   const std::string barrier =
       same_group && (!same_stmt || !rounds.empty()) ? ", put a `barrier` between the writes" : "";
-  return "let each invocation write an element of its own" + atomic + barrier +
+  return "let each invocation write its own element" + atomic + barrier +
          ", or let only one of them write";
 }
 
@@ -290,10 +266,51 @@ std::vector<Diagnostic> Describer::describe(const RaceReport& report) {
 
 }  // namespace
 
+Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
+                              std::span<const HostBuffer> buffers, const RunOptions& options,
+                              std::span<const Schedule> schedules) {
+  const Program& program = linked.program();
+  const Result<std::unique_ptr<Device>> interpreter = open_device("interp");
+  if (!interpreter) return interpreter.diagnostics();
+  // Loading it finds out whether it fits.
+  const Result<Pipeline> pipeline = make_pipeline(**interpreter, linked);
+  if (!pipeline) return pipeline.diagnostics();
+  std::vector<BufferSize> sizes;
+  for (const HostBuffer& buffer : buffers) sizes.push_back({buffer.name, buffer.bytes.size()});
+  std::vector<Diagnostic> wrong = check_launch(program, grid, sizes);
+  if (!wrong.empty()) return wrong;
+
+  std::map<std::string_view, std::vector<std::byte>> contents;
+  for (const HostBuffer& buffer : buffers) {
+    contents[buffer.name].assign(buffer.bytes.begin(), buffer.bytes.end());
+  }
+  std::vector<Memory> memory;
+  for (const BufferDecl& buffer : program.buffers) {
+    std::vector<std::byte>& bytes = contents[buffer.name];
+    if (buffer.element == DataType::Bytes) bytes.resize((bytes.size() + 3) / 4 * 4);
+    memory.push_back(bytes);
+  }
+  return find_races(make_script(linked), grid, memory, options, schedules);
+}
+
+Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
+                              std::initializer_list<HostBuffer> buffers,
+                              const RunOptions& options) {
+  return find_races(linked, grid, std::span(buffers.begin(), buffers.size()), options);
+}
+
 std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program,
                                        const Source* source, const ItemPositions* positions) {
   if (positions == nullptr) source = nullptr;
   return Describer(program, source, positions).describe(report);
+}
+
+std::vector<Diagnostic> describe_races(const RaceReport& report, const Loaded& loaded,
+                                       std::string_view program) {
+  const Result<std::size_t> item = find_program(loaded, program);
+  if (!item) return item.diagnostics();
+  return describe_races(report, std::get<Program>(loaded.module.items[*item]), &loaded.source,
+                        loaded.positions.empty() ? nullptr : &loaded.positions[*item]);
 }
 
 }  // namespace vyre

@@ -1,18 +1,35 @@
-// Races as diagnostics: what races with what, where both stand in the source, and what helps.
+// Race checks from host bytes, and races as diagnostics: what races with what, where both are in
+// the source, and what helps.
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "vyre/base/diagnostics.h"
+#include "vyre/base/result.h"
+#include "vyre/compile.h"
 #include "vyre/interp/race.h"
+#include "vyre/runtime/dispatch.h"
 #include "vyre/text/positions.h"
 
 namespace vyre {
+
+// What `vyre race` does: runs a program on the interpreter in many orders, or in the given ones.
+// Everything that can be wrong with a dispatch is found first. The contents stay as they are.
+Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
+                              std::span<const HostBuffer> buffers, const RunOptions& options = {},
+                              std::span<const Schedule> schedules = {});
+Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
+                              std::initializer_list<HostBuffer> buffers,
+                              const RunOptions& options = {});
 
 // `source` and `positions` are those of the file and the item that the program comes from; null for
 // a program without a source, whose places are then paths such as `body[3].then[0]`.
 std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program,
                                        const Source* source = nullptr,
                                        const ItemPositions* positions = nullptr);
+
+// Of a program of a file, by its name.
+std::vector<Diagnostic> describe_races(const RaceReport& report, const Loaded& loaded,
+                                       std::string_view program);
 
 }  // namespace vyre

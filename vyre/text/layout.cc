@@ -11,7 +11,7 @@ namespace {
 struct Comment {
   std::string_view text;
   bool trails;        // on the line of the token before it
-  bool blank_before;  // behind an empty line
+  bool blank_before;  // after an empty line
 };
 
 class Layout {
@@ -61,9 +61,9 @@ class Layout {
   std::vector<Comment> comments_;
   std::string out_;
   std::string line_;
-  std::vector<Comment> deferred_;  // stood between `}` and `else {`; go behind the brace
+  std::vector<Comment> deferred_;  // between `}` and `else {`; moved to after the brace
   std::size_t depth_ = 0;
-  bool fresh_block_ = true;      // nothing stands in the current block yet
+  bool fresh_block_ = true;      // the current block is empty so far
   bool behind_buffers_ = false;  // the line before declares a buffer
 };
 
@@ -137,7 +137,7 @@ bool Layout::ends_operand(std::size_t i) const {
          (kind == Tok::Name && !is_keyword(i));
 }
 
-// Whether a space stands between token i and the one before it on its line.
+// Whether a space separates token i from the one before it on its line.
 bool Layout::spaced(std::size_t i) const {
   const Tok left = tokens_[i - 1].kind;
   const Tok right = tokens_[i].kind;

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 
-#include "vyre/base/hash.h"
+#include "vyre/base/names.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
 namespace {
 
-// Reserved words by hash, built once.
+// Reserved words, built once.
 class WordTable {
  public:
   WordTable() {
@@ -20,28 +20,18 @@ class WordTable {
   }
 
   Word find(std::string_view text) const {
-    if (text.size() > kLongest) return Word::None;
-    for (std::size_t at = hash_text(text) % kSize;; at = (at + 1) % kSize) {
-      if (entries_[at].text.empty()) return Word::None;
-      if (entries_[at].text == text) return entries_[at].word;
-    }
+    const std::uint32_t number = names_.find(text);
+    return number < words_.size() ? words_[number] : Word::None;
   }
 
  private:
-  static constexpr std::size_t kSize = 256;
-  static constexpr std::size_t kLongest = 23;
-  struct Entry {
-    std::string_view text;
-    Word word = Word::None;
-  };
-
   void insert(std::string_view text, Word word) {
-    std::size_t at = hash_text(text) % kSize;
-    while (!entries_[at].text.empty()) at = (at + 1) % kSize;
-    entries_[at] = {text, word};
+    names_.number(text);
+    words_.push_back(word);
   }
 
-  std::array<Entry, kSize> entries_;
+  NameTable names_;
+  std::vector<Word> words_;
 };
 
 // The operators of ops.def by their first character, those of two characters first.

@@ -47,7 +47,7 @@ struct Token {
   Tok kind = Tok::End;
   Word word = Word::None;      // of a Name
   bool newline_before = true;  // the first token on its line
-  bool after_error = false;    // something on its line before it is no token
+  bool after_error = false;    // its line has something before it that is not a token
   const OperationInfo* infix = nullptr;
   const OperationInfo* prefix = nullptr;
   Span span;

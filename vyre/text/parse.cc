@@ -4,6 +4,7 @@
 
 #include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
+#include "vyre/text/foreign.h"
 #include "vyre/text/parser.h"
 
 namespace vyre {
@@ -116,9 +117,11 @@ void Parser::parse_file() {
     } else if (at_word(Word::Op)) {
       parse_op();
     } else {
-      fail_expected("`program` or `op`", at(Tok::RBrace)
-                                             ? "remove this brace: all blocks are closed"
-                                             : "start with `program name workgroup(64) { … }`");
+      const std::string_view advice = advice_for(spelling());
+      fail_expected("`program` or `op`",
+                    at(Tok::RBrace)  ? "remove this brace: all blocks are closed"
+                    : advice.empty() ? "start with `program name workgroup(64) { … }`"
+                                     : advice);
       skip_to_item();
     }
   }
@@ -136,7 +139,7 @@ bool Parser::at_item() const {
 }
 
 void Parser::begin_item(Body& body) {
-  item_sound_ = true;
+  item_sound_ = item_typed_ = true;
   body_ = &body;
   interner_.emplace(body);
   positions_ = {};
@@ -145,12 +148,14 @@ void Parser::begin_item(Body& body) {
   bindings_.clear();
   scope_.clear();
   open_.clear();
+  suspect_.reset();
 }
 
 void Parser::finish_item(Item item) {
   parsed_.module.items.push_back(std::move(item));
   parsed_.positions.push_back(std::move(positions_));
   parsed_.sound.push_back(item_sound_);
+  parsed_.typed.push_back(item_typed_ && !stopped_);
 }
 
 void Parser::parse_program() {
@@ -173,6 +178,7 @@ void Parser::parse_program() {
     if (token_.span.begin == begin) break;  // the body ends here
   }
   number_bindings(program.buffers, written);
+  item_typed_ = item_sound_;
   parse_body();
   finish_item(std::move(program));
 }
@@ -319,7 +325,8 @@ void Parser::parse_op() {
   begin_item(op.body);
   program_ = nullptr;
   if (!parse_op_header(op)) {
-    // It exists, whatever its signature was to be: calls of it are no errors of their own.
+    // The op exists, so that calls of it are not errors as well.
+    item_typed_ = false;
     op.signature.output = DataType::Unknown;
     if (!op.id.empty()) finish_item(std::move(op));
     return skip_to_item();
@@ -333,6 +340,7 @@ void Parser::parse_op() {
     failed_ = false;
     if (!parse_law(op)) recover();
   }
+  item_typed_ = item_sound_;
   parse_body();
   finish_item(std::move(op));
 }

@@ -1,6 +1,6 @@
-// From text to a module. The parser also resolves names, because the program holds ids: what a name
-// does not resolve to is reported with its V code right here, and an id that names nothing stands
-// in its place, so that the validator can go on.
+// From text to a module. The parser also resolves names, because the program holds ids: a name
+// that does not resolve is reported with its V code here, and an id that names nothing takes its
+// place, so that the validator can continue.
 #pragma once
 
 #include <string_view>
@@ -12,14 +12,16 @@
 
 namespace vyre {
 
-// A module and where its parts stand. Fails when there is any diagnostic.
+// A module. Fails if there is any diagnostic.
 Result<Module> parse(std::string_view text, std::string_view file = "");
 
 // All that the parser can say about a source, for tools that go on after errors.
 struct Parsed {
   Module module;
   std::vector<ItemPositions> positions;  // one per item
-  std::vector<bool> sound;               // per item: free of syntax errors, so worth validating
+  std::vector<bool> sound;               // per item: free of syntax errors
+  // By item: its declarations and blocks are, so that types can be checked without noise.
+  std::vector<bool> typed;
   Findings findings;
   bool syntax_ok = true;  // in the whole file
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "vyre/base/text.h"
+#include "vyre/text/foreign.h"
 #include "vyre/text/parser.h"
 
 namespace vyre {
@@ -22,7 +23,7 @@ void Parser::push(ExprId id, Span span) {
   }
 }
 
-// A value that cannot be made stands in as a local that does not exist.
+// Instead of a value that cannot be made: a local that does not exist.
 ExprId Parser::wrong_value(Span span) {
   positions_.uses.push_back(span);
   return interner_->local(LocalId{});
@@ -69,7 +70,7 @@ bool Parser::parse_expr(ExprId& result) {
     bool complete = false;
     if (!parse_operand(complete)) return false;
     if (!complete) continue;
-    // Behind an operand: lanes, closing brackets, then an operator or the end.
+    // After an operand: lanes, closing brackets, then an operator or the end.
     while (true) {
       if (stopped_ || !parse_lanes()) return false;
       if (token_.infix != nullptr) {
@@ -111,7 +112,7 @@ bool Parser::parse_expr(ExprId& result) {
   }
 }
 
-// Parses what stands where an operand is expected: a complete operand, or the opening of one.
+// Parses a complete operand, or the opening of one.
 bool Parser::parse_operand(bool& complete) {
   const Span span = token_.span;
   if (token_.prefix != nullptr) {
@@ -141,12 +142,12 @@ bool Parser::parse_operand(bool& complete) {
   }
   const bool inclusive = at(Tok::Assign) && previous_.kind == Tok::DotDot;
   return fail_missing("an expression",
-                      inclusive ? "the end of a range is exclusive: write `0..n`"
+                      inclusive ? "the end of a range is exclusive: write `0..n + 1`"
                                 : "write a value here: a literal, a name, a load or a call");
 }
 
-// Whether the current word starts a statement, which is left alone where an expression is missing.
-// As the first part of an op id it does not.
+// Whether the current word starts a statement: where an expression is missing, it is not consumed.
+// The first part of an op id does not start one.
 bool Parser::at_statement() const {
   const Word word = token_.word;
   const bool starts = word == Word::Let || word == Word::If || word == Word::For ||
@@ -159,7 +160,7 @@ bool Parser::parse_name_operand(bool& complete) {
   const Token name = token_;
   const std::string_view word = spelling();
   advance();
-  // A dotted chain before `(` is a call, whatever its words mean elsewhere.
+  // A dotted chain before `(` is a call, even if its words are reserved.
   if (at(Tok::Dot)) {
     Findings scratch;
     Lexer probe(source_.text, scratch);
@@ -253,8 +254,9 @@ bool Parser::parse_name_operand(bool& complete) {
     case Word::Nan:
     case Word::Inf: return fail<message::planned_literal>(name.span, word);
     case Word::Atomic:
-      return fail<message::expected>(name.span, "an expression", "`" + std::string(word) + "`",
-                                     "an atomic has an effect: bind its result by `let` first");
+      return fail<message::expected>(
+          name.span, "an expression", "`" + std::string(word) + "`",
+          "an atomic is a statement: bind its result first, as in `let old = atomic_add(b[i], 1)`");
     case Word::Program:
     case Word::Op:
     case Word::Workgroup:
@@ -302,7 +304,7 @@ bool Parser::parse_name_operand(bool& complete) {
   return true;
 }
 
-// An op id without the white space and comments that may stand between its parts.
+// An op id without the white space and comments between its parts.
 std::string Parser::joined(Span id) const {
   Findings scratch;
   Lexer lexer(lexer_.text(id), scratch);
@@ -351,8 +353,8 @@ bool Parser::parse_number(bool negative, std::uint32_t begin) {
   return true;
 }
 
-// The value of the current Number token, which it does not consume. `begin` is where its minus sign
-// stands, if it has one.
+// The value of the current Number token, which it does not consume. `begin` is the place of its
+// minus sign, if it has one.
 bool Parser::read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count) {
   const std::string_view whole = spelling();
   std::string_view digits = whole;
@@ -398,15 +400,15 @@ bool Parser::read_literal(bool negative, std::uint32_t begin, TypedBits& literal
     return fail<message::bad_number>(token_.span, shorten(whole, 40));
   if (!suffix.empty()) {
     const std::optional<DataType> type = find_type(suffix);
-    const TypeSet suffixes = type_set(DataType::U32, DataType::I32, DataType::U64, DataType::U128);
-    if (!type || !contains(suffixes, *type)) {
+    if (!type || !contains(type_sets::Scalar, *type)) {
       return fail<message::bad_suffix>(token_.span, shorten(whole, 40), shorten(suffix, 20));
     }
     literal.type = *type;
   }
-  const bool is_signed = literal.type == DataType::I32;
+  const bool is_signed = has_sign(literal.type);
   const unsigned width = info(literal.type).width;
-  const Wide limit = is_signed ? (Wide{1} << 31) - (negative ? 0 : 1) : ~Wide{0} >> (128 - width);
+  const Wide limit =
+      is_signed ? (Wide{1} << (width - 1)) - (negative ? 0 : 1) : ~Wide{0} >> (128 - width);
   if (overflow || value > limit) {
     const std::string_view advice =
         count                           ? "use a number up to 4294967295"
@@ -419,7 +421,7 @@ bool Parser::read_literal(bool negative, std::uint32_t begin, TypedBits& literal
                                         text(literal.type), advice);
   }
   if (negative) value = Wide{0} - value;
-  for (std::size_t lane = 0; lane < width / 32; ++lane) {
+  for (std::size_t lane = 0; lane < words(literal.type); ++lane) {
     literal.bits.lanes[lane] = static_cast<std::uint32_t>(value >> (32 * lane));
   }
   return true;
@@ -492,16 +494,21 @@ void Parser::finish_call(const OpenExpr& open, Span span) {
   push_wrong(span);
 }
 
-// A name that is no local here. Once per name: what it should be is one question.
+// A name that is not a local here. Reported once per name.
 void Parser::complain_unknown(Span span, bool assigned) {
   const std::string_view word = lexer_.text(span);
   Binding& known = binding(word);
   if (known.reported || parsed_.findings.full()) return;
   known.reported = true;
-  const std::string_view near = nearest(word, visible_locals());
+  std::vector<std::string_view> names = visible_locals();
+  if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
+  const std::string_view near = nearest(word, names);
+  const std::string_view advice = assigned ? "" : advice_for(word);
   if (known.was_local) {
     assigned ? complain<message::assigned_out_of_scope>(span, shorten(word))
              : complain<message::local_out_of_scope>(span, shorten(word));
+  } else if (!advice.empty()) {
+    complain<message::foreign_name>(span, word, advice);
   } else if (!near.empty()) {
     assigned ? complain<message::assigned_misspelt>(span, word, near)
              : complain<message::misspelt_local>(span, word, near);

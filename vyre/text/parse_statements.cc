@@ -3,6 +3,7 @@
 #include <array>
 
 #include "vyre/base/text.h"
+#include "vyre/text/foreign.h"
 #include "vyre/text/parser.h"
 
 namespace vyre {
@@ -24,8 +25,8 @@ std::uint32_t Parser::add_statement(Stmt stmt) {
   body_->stmts.push_back(stmt);
   positions_.statements.push_back(statement_);
   if (body_->stmts.size() > kMaxStmts && !stopped_) {
-    parsed_.findings.report<message::too_many_statements>({statement_.begin, statement_.begin + 1},
-                                                          item_name_);
+    parsed_.findings.report<message::too_many_statements>(
+        {statement_.head.begin, statement_.head.begin + 1}, item_name_);
     stop();
   }
   return id;
@@ -87,25 +88,47 @@ void Parser::end_if(std::uint32_t owner) {
   }
 }
 
+// A brace that starts its line and is indented less than the line that opens its block closes
+// another one: people forget a brace more often than they misplace one.
+void Parser::suspect_unclosed() {
+  if (suspect_ || !token_.newline_before) return;
+  const auto indentation = [&](std::uint32_t at) -> std::optional<std::size_t> {
+    constexpr std::size_t kLookedAt = 200;  // a line may be very long
+    const std::string_view before =
+        std::string_view(source_.text)
+            .substr(at > kLookedAt ? at - kLookedAt : 0, std::min<std::size_t>(at, kLookedAt));
+    const std::size_t newline = before.rfind('\n');
+    if (newline == before.npos && at > kLookedAt) return std::nullopt;
+    const std::string_view line = before.substr(newline == before.npos ? 0 : newline + 1);
+    return std::min(line.find_first_not_of(" \t"), line.size());
+  };
+  const std::optional<std::size_t> opened = indentation(open_.back().brace);
+  const std::optional<std::size_t> closed = indentation(token_.span.begin);
+  if (opened && closed && *closed < *opened) suspect_ = open_.back().brace;
+}
+
 void Parser::parse_body() {
   while (!open_.empty() && !stopped_) {
     failed_ = false;
     if (at(Tok::End) || at_item()) {
-      const std::uint32_t brace = open_.back().brace;
-      const std::string what = "`" + shorten(item_name_) + "`";
+      const std::uint32_t brace = suspect_.value_or(open_.back().brace);
+      const std::string what =
+          brace == open_[0].brace ? "`" + shorten(item_name_) + "`" : "this block";
       if (at(Tok::End)) {
         fail<message::unclosed>({brace, brace + 1}, what, "}");
       } else {
         fail<message::unclosed_item>({brace, brace + 1}, what, spelling());
       }
       open_.clear();
+      item_typed_ = false;
     } else if (at(Tok::RBrace)) {
+      suspect_unclosed();
       positions_.end = token_.span.begin;
       advance();
       close_block();
     } else {
       const std::uint32_t begin = token_.span.begin;
-      // What stands behind a character that is no token was reported with it.
+      // What follows a character that starts no token was reported with it.
       const bool parsed = !token_.after_error && parse_statement();
       if (!parsed && token_.span.begin == begin) advance();
       if (!parsed || failed_) recover();
@@ -144,7 +167,7 @@ bool Parser::parse_statement() {
       case Word::ReadWrite:
       case Word::Uniform:
       case Word::Workgroup:
-        // Behind a broken declaration it is where it belongs.
+        // After a broken declaration it is in its place.
         if (!item_sound_ && body_->stmts.empty()) return false;
         return fail_expected("a statement",
                              program_ != nullptr
@@ -157,7 +180,7 @@ bool Parser::parse_statement() {
                              "declare a local with `let`; its type is that of its value");
       case Word::Else:
         if (!item_sound_) return false;
-        return fail_expected("a statement", "`else` belongs right behind an if's `}`");
+        return fail_expected("a statement", "put `else` right after the `}` of an `if`");
       case Word::Program:
       case Word::Op:
       case Word::In:
@@ -184,8 +207,7 @@ bool Parser::parse_statement() {
 bool Parser::parse_let() {
   advance();
   std::string_view name;
-  Span span;
-  if (!parse_new_name(name, span, "a name")) return false;
+  if (!parse_new_name(name, statement_.local, "a name")) return false;
   if (!expect(Tok::Assign, "`=`",
               at(Tok::Colon) ? "leave the type out, it is that of the value: `let x = 0u64`"
                              : "a local gets its value at once: `let x = 0`")) {
@@ -202,7 +224,7 @@ bool Parser::parse_let() {
   }
   ExprId value;
   const bool parsed = parse_expr(value);
-  // The name is known only behind its value, and also when the value is wrong.
+  // The name is known only after its value, and also when the value is wrong.
   const LocalId local = declare(name);
   if (!parsed) return false;
   add_statement(Let{local, value});
@@ -245,10 +267,9 @@ bool Parser::parse_if() {
 bool Parser::parse_for() {
   advance();
   std::string_view name;
-  Span span;
   For loop;
   if (at(Tok::LParen)) return fail_expected("a loop variable", "write `for k in 0..n { … }`");
-  if (!parse_new_name(name, span, "a loop variable")) return false;
+  if (!parse_new_name(name, statement_.local, "a loop variable")) return false;
   if (!accept_word(Word::In)) return fail_expected("`in`", "write `for k in 0..n { … }`");
   if (!parse_expr(loop.from) ||
       !expect(Tok::DotDot, "`..`", "give a range, as in `for k in 0..n`; the end is exclusive") ||
@@ -265,6 +286,14 @@ bool Parser::parse_for() {
   return true;
 }
 
+// The index and the closing bracket of an element.
+bool Parser::parse_element(Span buffer, ExprId& index) {
+  statement_.buffer = buffer;
+  if (!parse_expr(index) || !expect(Tok::RBracket, "`]`", "close the index")) return false;
+  statement_.element_end = previous_.span.end;
+  return true;
+}
+
 // `x = e` or `buf[i] = e`.
 bool Parser::parse_name_statement() {
   const Token first = token_;
@@ -273,9 +302,10 @@ bool Parser::parse_name_statement() {
   advance();
   if (accept(Tok::Assign)) {
     if (at_word(Word::Atomic) && !before_dot()) {
-      return fail_expected("an expression", "bind the atomic's result by `let` first");
+      return fail_expected("an expression", "bind the atomic's result first: `let old = …`");
     }
     Assign assign;
+    statement_.local = name;
     if (!parse_expr(assign.value)) return false;
     const Binding target = binding(word);
     assign.local = target.local;
@@ -292,7 +322,7 @@ bool Parser::parse_name_statement() {
   if (accept(Tok::LBracket)) {
     Store store;
     store.buffer = resolve_buffer(name);
-    if (!parse_expr(store.index) || !expect(Tok::RBracket, "`]`", "close the index") ||
+    if (!parse_element(name, store.index) ||
         !expect(Tok::Assign, "`=`",
                 token_.infix != nullptr ? "write it out, as in `b[i] = b[i] | 1`"
                                         : "store a value: `buffer[i] = value`") ||
@@ -305,9 +335,13 @@ bool Parser::parse_name_statement() {
   return fail_unknown_statement(first);
 }
 
-// What starts with a name but is no assignment: most likely something from another language.
+// A statement that starts with a name but is not an assignment: most likely something from another
+// language.
 bool Parser::fail_unknown_statement(Token name) {
   const std::string_view word = lexer_.text(name.span);
+  if (const std::string_view advice = advice_for(word); !advice.empty()) {
+    return fail<message::expected>(name.span, "a statement", "`" + std::string(word) + "`", advice);
+  }
   if (token_.infix != nullptr) {
     return fail_expected("`=` or `[`", "write it out, as in `x = x + 1`");
   }
@@ -320,21 +354,13 @@ bool Parser::fail_unknown_statement(Token name) {
                                            : "a call is a value: bind it, as in `let x = …(…)`");
   }
   const std::string_view near =
-      nearest(word, {"let", "if", "for", "break", "return", "barrier", "else", "while"});
+      nearest(word, {"let", "if", "for", "break", "return", "barrier", "else", "while", "switch"});
   std::string fix = "assign a local (`x = 1`) or store to a buffer (`b[i] = 1`)";
-  if (word == "elif" || word == "elsif" || word == "elseif") {
-    fix = "write `else if`";
-  } else if (word == "as") {
-    fix = "write a cast as a call of its type: `u32(x)`";
-  } else if (word == "and" || word == "or" || word == "not" || word == "mod") {
-    fix = "the operators are `&&`, `||`, `!` and `%`";
-  } else if (word == "while" || word == "loop" || word == "do") {
-    fix = "loops are bounded: write `for k in 0..n { … }` and leave it with `break`";
-  } else if (word == "continue") {
-    fix = "put the rest of the loop's body under an `if`";
-  } else if (word == "else" || near == "else") {
-    fix = "`else` belongs right behind an if's `}`";
-  } else if (!near.empty() && near != "while") {
+  if (near == "else") {
+    fix = "put `else` right after the `}` of an `if`";
+  } else if (!advice_for(near).empty()) {
+    fix = advice_for(near);
+  } else if (!near.empty()) {
     fix = "did you mean `" + std::string(near) + "`?";
   } else if (at(Tok::Name) && !token_.newline_before) {
     fix = "declare a local with `let`; its type is that of its value";
@@ -356,7 +382,7 @@ bool Parser::parse_atomic(LocalId result) {
   atomic.op = row.op;
   atomic.result = result;
   if (!expect(Tok::LBracket, "`[`", "name an element, as in `buffer[i]`") ||
-      !parse_expr(atomic.index) || !expect(Tok::RBracket, "`]`", "close the index")) {
+      !parse_element(buffer, atomic.index)) {
     return false;
   }
   std::array<ExprId, 2> values;

@@ -95,6 +95,7 @@ class Parser {
     std::uint32_t brace;  // offset of the opening brace
     std::uint32_t scope;  // size of scope_ outside
   };
+  void suspect_unclosed();
   void parse_body();
   bool parse_statement();
   bool parse_let();
@@ -104,11 +105,13 @@ class Parser {
   bool parse_name_statement();
   bool fail_unknown_statement(Token name);
   bool parse_atomic(LocalId result);
+  bool parse_element(Span buffer, ExprId& index);
   void open_block(Branch branch, std::uint32_t owner, std::uint32_t brace);
   void close_block();
   void end_if(std::uint32_t owner);
   void begin_statement() {
-    statement_ = {token_.span.begin, static_cast<std::uint32_t>(positions_.uses.size())};
+    const auto uses = static_cast<std::uint32_t>(positions_.uses.size());
+    statement_ = {token_.span, uses, {}, {}, 0};
   }
   std::uint32_t add_statement(Stmt stmt);
   LocalId declare(std::string_view name);
@@ -156,6 +159,7 @@ class Parser {
   Token previous_;
   bool failed_ = false;     // in the current statement
   bool item_sound_ = true;  // no syntax error in this item so far
+  bool item_typed_ = true;  // none in its declarations, and every block is closed
   bool stopped_ = false;    // a limit was passed; nothing more is read
   std::size_t errors_ = 0;
 
@@ -180,6 +184,7 @@ class Parser {
   };
   std::vector<Hidden> scope_;
   std::vector<Open> open_;
+  std::optional<std::uint32_t> suspect_;  // the brace of a block that is probably not closed
   std::vector<OpenExpr> frames_;
   std::vector<Value> values_;
   std::vector<ExprId> args_;

@@ -1,5 +1,5 @@
-// Where the parts of an item stand in its source: a table beside the program, per use, because one
-// expression of the arena may be written in many places.
+// The places of the parts of an item in its source: a table beside the program, per use, because
+// one expression of the arena may be written in many places.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,11 @@ namespace vyre {
 
 struct ItemPositions {
   struct Statement {
-    std::uint32_t begin;      // its first token
-    std::uint32_t first_use;  // of its expressions, in `uses`
+    Span head;                      // its first token
+    std::uint32_t first_use = 0;    // of its expressions, in `uses`
+    Span local;                     // the name that it declares or assigns
+    Span buffer;                    // the name of the buffer that it accesses
+    std::uint32_t element_end = 0;  // behind the index that follows that
   };
 
   Span name;

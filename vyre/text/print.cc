@@ -58,6 +58,8 @@ class Printer {
   void op(const Op& op);
   void expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId root,
             std::size_t limit = ~std::size_t{0});
+  void head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt,
+            std::size_t limit = ~std::size_t{0});
 
  private:
   void line() {
@@ -65,7 +67,6 @@ class Printer {
     line_starts.push_back(static_cast<std::uint32_t>(out.size()));
   }
   void statements(const Body& body, const std::vector<BufferDecl>& buffers);
-  void head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt);
 };
 
 void Printer::program(const Program& program) {
@@ -132,7 +133,7 @@ void Printer::statements(const Body& body, const std::vector<BufferDecl>& buffer
       const If* branch = std::get_if<If>(&body[block.owner]);
       if (branch != nullptr && block.end == branch->else_begin &&
           branch->else_begin < branch->end) {
-        // An `else if` ends with its inner `if`, without a brace of its own.
+        // An `else if` ends with its inner `if`, without its own brace.
         chained = is_else_if(body, *branch);
         out += chained ? " } else " : " } else {";
         if (!chained) open.push_back({block.owner, branch->end});
@@ -151,55 +152,57 @@ void Printer::statements(const Body& body, const std::vector<BufferDecl>& buffer
 }
 
 // A statement up to its opening brace, if it has one.
-void Printer::head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt) {
-  const auto value = [&](ExprId id) { expr(body, buffers, id); };
-  if (const Let* let = std::get_if<Let>(&stmt)) {
-    out += "let " + body[let->local].name + " = ";
-    value(let->value);
-  } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-    out += body[assign->local].name + " = ";
-    value(assign->value);
-  } else if (const Store* store = std::get_if<Store>(&stmt)) {
-    out += buffers[store->buffer.index].name + "[";
-    value(store->index);
-    out += "] = ";
-    value(store->value);
-  } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-    if (atomic->result.exists()) out += "let " + body[atomic->result].name + " = ";
-    out += info(atomic->op).text;
-    out += '(' + buffers[atomic->buffer.index].name + '[';
-    value(atomic->index);
-    out += ']';
-    if (atomic->expected.exists()) {
-      out += ", ";
-      value(atomic->expected);
-    }
-    out += ", ";
-    value(atomic->value);
-    out += ')';
-  } else if (const If* branch = std::get_if<If>(&stmt)) {
-    out += "if ";
-    value(branch->condition);
-    out += " {";
-  } else if (const For* loop = std::get_if<For>(&stmt)) {
-    out += "for " + body[loop->variable].name + " in ";
-    value(loop->from);
-    out += "..";
-    value(loop->to);
-    out += " {";
-  } else if (std::holds_alternative<Block>(stmt)) {
-    out += '{';
-  } else if (std::holds_alternative<Break>(stmt)) {
-    out += "break";
-  } else if (std::holds_alternative<Barrier>(stmt)) {
-    out += "barrier";
-  } else if (const Return* result = std::get_if<Return>(&stmt)) {
-    out += "return";
-    if (result->value.exists()) {
-      out += ' ';
-      value(result->value);
-    }
-  }
+void Printer::head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt,
+                   std::size_t limit) {
+  const auto value = [&](ExprId id) { expr(body, buffers, id, limit); };
+  visit(
+      stmt,
+      [&](const Let& let) {
+        out += "let " + body[let.local].name + " = ";
+        value(let.value);
+      },
+      [&](const Assign& assign) {
+        out += body[assign.local].name + " = ";
+        value(assign.value);
+      },
+      [&](const Store& store) {
+        out += buffers[store.buffer.index].name + "[";
+        value(store.index);
+        out += "] = ";
+        value(store.value);
+      },
+      [&](const Atomic& atomic) {
+        if (atomic.result.exists()) out += "let " + body[atomic.result].name + " = ";
+        out += info(atomic.op).text;
+        out += '(' + buffers[atomic.buffer.index].name + '[';
+        value(atomic.index);
+        out += ']';
+        if (atomic.expected.exists()) {
+          out += ", ";
+          value(atomic.expected);
+        }
+        out += ", ";
+        value(atomic.value);
+        out += ')';
+      },
+      [&](const If& branch) {
+        out += "if ";
+        value(branch.condition);
+        out += " {";
+      },
+      [&](const For& loop) {
+        out += "for " + body[loop.variable].name + " in ";
+        value(loop.from);
+        out += "..";
+        value(loop.to);
+        out += " {";
+      },
+      [&](const Block&) { out += '{'; }, [&](const Break&) { out += "break"; },
+      [&](const Barrier&) { out += "barrier"; },
+      [&](const Return& result) {
+        out += result.value.exists() ? "return " : "return";
+        if (result.value.exists()) value(result.value);
+      });
 }
 
 int precedence(Operation op) {
@@ -207,7 +210,7 @@ int precedence(Operation op) {
   return level == 0 ? kPrimary : level;
 }
 
-// Depth first with a stack of its own: each frame prints what stands before its next operand.
+// Depth first with an explicit stack: each frame prints what comes before its next operand.
 void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId root,
                    std::size_t limit) {
   struct Frame {
@@ -219,7 +222,7 @@ void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, Exp
     const int inner = precedence(child.op);
     // A minus sign before an i32 literal would become part of it.
     if (parent.op == Operation::Negate && child.op == Operation::Literal) {
-      return type_of_detail(child) == DataType::I32;
+      return has_sign(type_of_detail(child));
     }
     if (parent.op == Operation::Lane) return inner < kPrimary;
     const int outer = precedence(parent.op);
@@ -263,8 +266,7 @@ void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, Exp
         case Operation::Vec4: out += "vec4u32("; break;
         case Operation::Call: out += body.callees[expr.imm] + '('; break;
         case Operation::Lane: break;
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
           if (row.arity == 1 || !infix) out += row.text;
           if (row.precedence == 0) out += '(';
@@ -317,7 +319,7 @@ std::string print_literal(const TypedBits& value) {
   Wide number = 0;
   for (std::size_t i = 4; i-- > 0;) number = number << 32 | lanes[i];
   std::string out;
-  if (value.type == DataType::I32 && lanes[0] >> 31 != 0) {
+  if (has_sign(value.type) && lanes[0] >> 31 != 0) {
     out = "-";
     number = (Wide{1} << 32) - number;
   }
@@ -374,13 +376,20 @@ std::string print_expr(const Body& body, const std::vector<BufferDecl>& buffers,
   return printer.out;
 }
 
+std::string print_head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt,
+                       std::size_t limit) {
+  Printer printer;
+  printer.head(body, buffers, stmt, limit);
+  return printer.out;
+}
+
 Result<std::string> format(const Source& source) {
   Parsed parsed = parse_source(source);
   if (!parsed.syntax_ok) return std::move(parsed.findings).located(source);
   std::vector<std::uint32_t> line_starts;
   for (const ItemPositions& item : parsed.positions) {
     line_starts.insert(line_starts.end(), item.heads.begin(), item.heads.end());
-    for (const auto& statement : item.statements) line_starts.push_back(statement.begin);
+    for (const auto& statement : item.statements) line_starts.push_back(statement.head.begin);
   }
   return layout(source.text, line_starts);
 }

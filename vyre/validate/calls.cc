@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "vyre/base/text.h"
+#include "vyre/text/foreign.h"
 #include "vyre/validate/context.h"
 
 namespace vyre {
@@ -94,6 +95,19 @@ class Resolver {
   std::size_t circles_ = 0;
 };
 
+// The id whose last part is `name`, or is `name` with a type after it: `abs` is meant to be
+// primitive.math.abs_i32.
+std::string_view op_called(std::string_view name, std::span<const std::string_view> ids) {
+  std::string_view longer;
+  for (std::string_view id : ids) {
+    const std::string_view last = id.substr(id.rfind('.') + 1);
+    if (last == name) return id;
+    const bool typed = last.starts_with(name) && last.substr(name.size()).starts_with('_');
+    if (typed && longer.empty() && find_type(last.substr(name.size() + 1))) longer = id;
+  }
+  return longer;
+}
+
 }  // namespace
 
 Callees resolve_callees(const Module& module, const Registry& registry) {
@@ -128,17 +142,18 @@ Callees resolve_callees(const Module& module, const Registry& registry) {
 
 Diagnostic unknown_callee(const Context& context, std::string_view id) {
   const bool dotted = id.find('.') != std::string_view::npos;
-  std::vector<std::string_view> known;
-  if (!dotted) {
+  const std::string_view advice = advice_for(id);
+  if (!advice.empty()) return diagnose<message::foreign_function>(id, advice);
+  const std::span<const std::string_view> all = context.callees.known;
+  const std::span<const std::string_view> ids = all.first(std::min(all.size(), kMaxCandidates));
+  std::string_view near = op_called(id.substr(id.rfind('.') + 1), ids);
+  if (near.empty()) {
+    std::vector<std::string_view> known(ids.begin(), ids.end());
     for (const OperationInfo& row : all_operations()) {
-      if (row.precedence == 0 && !is_form(row.op)) known.push_back(row.text);
+      if (!dotted && row.precedence == 0 && !is_form(row.op)) known.push_back(row.text);
     }
+    near = nearest(id, known);
   }
-  const std::span<const std::string_view> ids = context.callees.known;
-  for (std::string_view each : ids.first(std::min(ids.size(), kMaxCandidates))) {
-    known.push_back(each);
-  }
-  const std::string_view near = nearest(id, known);
   if (!near.empty() && !dotted) return diagnose<message::misspelt_function>(id, near);
   if (!near.empty()) return diagnose<message::misspelt_op>(id, near);
   if (!dotted) return diagnose<message::unknown_function>(shorten(id));

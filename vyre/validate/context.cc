@@ -1,7 +1,6 @@
 #include "vyre/validate/context.h"
 
 #include "vyre/base/text.h"
-#include "vyre/text/lexer.h"
 #include "vyre/text/print.h"
 
 namespace vyre {
@@ -9,41 +8,25 @@ namespace {
 
 const std::vector<BufferDecl> kNoBuffers;
 
-// The token of a statement that a place means; the statement starts at `begin`.
-Span token_in(std::string_view text, std::uint32_t begin, Place::Kind kind) {
-  Findings scratch;
-  Lexer lexer(text, scratch);
-  lexer.seek(begin);
-  Token token = lexer.next_but_comments();
-  if (kind == Place::Kind::LocalName && (token.word == Word::Let || token.word == Word::For)) {
-    token = lexer.next_but_comments();
-  } else if (kind == Place::Kind::Accessed && token.word != Word::None) {
-    // An atomic: its buffer stands behind the parenthesis.
-    while (token.kind != Tok::LParen && token.kind != Tok::End) token = lexer.next_but_comments();
-    token = lexer.next_but_comments();
-  }
-  return token.span;
-}
-
 }  // namespace
 
-Context::Context(const Item& item, const Callees& callees_by_id, const Source* source,
-                 const ItemPositions* positions, Findings* findings,
-                 std::vector<Diagnostic>* diagnostics)
+Context::Context(const Item& item, const Callees& callees_by_id, const ItemPositions* positions,
+                 Findings* findings, std::vector<Diagnostic>* diagnostics)
     : program(std::get_if<Program>(&item)),
       op(std::get_if<Op>(&item)),
       body(body_of(item)),
       buffers(program != nullptr ? program->buffers : kNoBuffers),
       name(program != nullptr ? program->name : op->id),
       callees(callees_by_id),
-      source_(source),
       positions_(positions),
       findings_(findings),
       diagnostics_(diagnostics) {}
 
-void Context::add(Diagnostic diagnostic, Place place) {
-  if (source_ != nullptr) {
-    if (!findings_->full()) findings_->add(std::move(diagnostic), span_of(place));
+void Context::add(Diagnostic diagnostic, Place place, std::optional<Place> cause) {
+  if (positions_ != nullptr) {
+    if (findings_->full()) return;
+    findings_->add(std::move(diagnostic), span_of(place),
+                   cause ? std::optional(span_of(*cause)) : std::nullopt);
   } else if (diagnostics_->size() < kMaxDiagnostics) {
     diagnostic.path = path_of(place);
     diagnostics_->push_back(std::move(diagnostic));
@@ -51,7 +34,7 @@ void Context::add(Diagnostic diagnostic, Place place) {
 }
 
 bool Context::full() const {
-  return source_ != nullptr ? findings_->full() : diagnostics_->size() >= kMaxDiagnostics;
+  return positions_ != nullptr ? findings_->full() : diagnostics_->size() >= kMaxDiagnostics;
 }
 
 Place Context::root(std::uint32_t stmt, std::size_t k) const {
@@ -59,6 +42,10 @@ Place Context::root(std::uint32_t stmt, std::size_t k) const {
   std::uint32_t use = 0;
   for (std::size_t i = 0; i <= k; ++i) use += sizes[ids.ids[i].index];
   return Place::at_use(stmt, use - 1);
+}
+
+std::string Context::where(StmtId cause) const {
+  return positions_ != nullptr ? "in line {line}" : "at " + vyre::path_of(body, cause);
 }
 
 Span Context::span_of(Place place) const {
@@ -70,18 +57,17 @@ Span Context::span_of(Place place) const {
     case Place::Kind::OutputType: return positions_->output;
     case Place::Kind::LawLine: return positions_->laws[place.index];
     case Place::Kind::Close: return {positions_->end, positions_->end + 1};
-    case Place::Kind::Head:
-    case Place::Kind::LocalName:
-    case Place::Kind::Accessed:
-      return token_in(source_->text, positions_->statements[place.index].begin, place.kind);
+    case Place::Kind::Head: return positions_->statements[place.index].head;
+    case Place::Kind::LocalName: return positions_->statements[place.index].local;
+    case Place::Kind::Accessed: return positions_->statements[place.index].buffer;
     case Place::Kind::Use:
       return positions_->uses[positions_->statements[place.index].first_use + place.use];
   }
   return {};
 }
 
-// The expression of a use. Uses are numbered as for_each_use() visits them: what stands before it
-// is skipped by its size.
+// The expression of a use. Uses are numbered as for_each_use() visits them: what comes before it is
+// skipped by its size.
 ExprId Context::expr_of(Place place) const {
   std::uint32_t before = 0;
   const auto with_use = [&](std::span<const ExprId> ids) {

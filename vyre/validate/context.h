@@ -76,8 +76,9 @@ struct Place {
 
 class Context {
  public:
-  Context(const Item& item, const Callees& callees_by_id, const Source* source,
-          const ItemPositions* positions, Findings* findings, std::vector<Diagnostic>* diagnostics);
+  // Of a text, with its positions and findings; of anything else, with a list of diagnostics.
+  Context(const Item& item, const Callees& callees_by_id, const ItemPositions* positions,
+          Findings* findings, std::vector<Diagnostic>* diagnostics);
 
   const Program* program;  // one of the two is null
   const Op* op;
@@ -85,6 +86,8 @@ class Context {
   const std::vector<BufferDecl>& buffers;
   std::string_view name;
   const Callees& callees;
+  // Of a text: the body, where check_types() chooses between operations that are spelt alike.
+  Body* spelt = nullptr;
   Types types;
   // Per expression: how many expressions it is as written out, and how deep.
   std::vector<std::uint32_t> sizes;
@@ -93,18 +96,21 @@ class Context {
   void report(Place place, const Arguments&... arguments) {
     add(diagnose<Message>(arguments...), place);
   }
-  void add(Diagnostic diagnostic, Place place);
+  // Where the problem names the place of another statement, that is its cause.
+  void add(Diagnostic diagnostic, Place place, std::optional<Place> cause = {});
   bool full() const;  // nothing more is kept: what a message would say need not be found out
 
-  // Where root number `k` of a statement stands.
+  // The place of root number `k` of a statement.
   Place root(std::uint32_t stmt, std::size_t k) const;
+
+  // The place of a cause, for the problem: "in line 7", or "at body[3]" without a source.
+  std::string where(StmtId cause) const;
 
  private:
   Span span_of(Place place) const;
   std::string path_of(Place place) const;
   ExprId expr_of(Place place) const;
 
-  const Source* source_;
   const ItemPositions* positions_;
   Findings* findings_;
   std::vector<Diagnostic>* diagnostics_;

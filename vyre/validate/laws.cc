@@ -49,8 +49,7 @@ class LawCheck {
     const Bits& low = std::get<TypedBits>(law_.arguments[0]).bits;
     const Bits& high = std::get<TypedBits>(law_.arguments[1]).bits;
     const Bits tests = eval(Operation::Le, signature_.output, low, high);
-    const std::size_t lanes = is_vector(signature_.output) ? min_bytes(signature_.output) / 4 : 1;
-    return std::ranges::all_of(std::span(tests.lanes).first(lanes),
+    return std::ranges::all_of(std::span(tests.lanes).first(lane_count(signature_.output)),
                                [](std::uint32_t test) { return test != 0; });
   }
 

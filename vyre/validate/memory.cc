@@ -33,7 +33,7 @@ void check_atomic(Context& context, std::uint32_t stmt, const Atomic& atomic) {
   if (buffer.access != BufferAccess::ReadWrite) {
     context.report<message::atomic_access>(Place::accessed(stmt), buffer.name, text(buffer.access));
   }
-  if (buffer.element != DataType::U32 && buffer.element != DataType::I32) {
+  if (!contains(type_sets::Word, buffer.element)) {
     context.report<message::atomic_element>(Place::accessed(stmt), buffer.name, buffer.element);
     return;
   }

@@ -50,6 +50,7 @@ class Structure {
  private:
   struct Frame : OpenBlock {
     bool ended = false;    // by `return` or `break`
+    bool dead = false;     // what follows its `return` is reported already
     bool returns = false;  // its last statement always returns
     bool then_returns = false;
   };
@@ -68,7 +69,7 @@ class Structure {
   const Body& body_;
   std::vector<Scope> scopes_;
   NameTable names_;
-  std::uint32_t buffer_names_ = 0;    // the first so many names are buffers
+  std::uint32_t buffer_names_ = 0;    // the names below this are buffers
   std::vector<LocalId> current_;      // by name: the local that is visible the longest
   std::vector<bool> loop_variables_;  // by local
 };
@@ -110,6 +111,7 @@ void Structure::walk() {
     } else {
       now.returns = closed.is_else && closed.then_returns && closed.returns;
     }
+    now.returns |= now.dead;
   };
   for (std::uint32_t i = 0; i < count; ++i) {
     stack.enter(i, close);
@@ -137,8 +139,9 @@ void Structure::check_statement(std::uint32_t i, Frame& block, std::size_t loops
     const bool after_return = std::holds_alternative<Return>(body_.stmts[i - 1]);
     context_.report<message::unreachable>(Place::head(i), after_return ? "return" : "break");
     block.ended = false;
+    block.dead |= after_return;
   }
-  block.returns = false;
+  block.returns = block.dead;
   if (std::holds_alternative<Break>(stmt)) {
     block.ended = true;
     if (loops == 0) context_.report<message::break_outside>(Place::head(i));

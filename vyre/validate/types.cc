@@ -2,10 +2,11 @@
 //
 // Expressions are checked once each, in one forward loop over the arena, statement by statement so
 // that a local's type is known before it is used. Errors are kept by expression; only when there
-// are some is the body walked as written, to report each at every place where it stands.
+// are some is the body walked as written, to report each at every place where it is used.
 #include <optional>
 
 #include "vyre/base/text.h"
+#include "vyre/text/print.h"
 #include "vyre/validate/context.h"
 
 namespace vyre {
@@ -33,6 +34,7 @@ class TypeCheck {
   DataType type_of_lane(ExprId id, std::uint32_t lane, ExprId arg);
   DataType type_of_call(ExprId id, const Expr& call, std::span<const ExprId> args);
   DataType type_of_operation(ExprId id, const OperationInfo& row, std::span<const ExprId> args);
+  std::string converted(ExprId arg, DataType got, DataType wanted) const;
   void check_lanes(ExprId id, DataType vector, std::span<const ExprId> args);
   void check_statement(std::uint32_t i);
   void report_errors();
@@ -102,8 +104,7 @@ DataType TypeCheck::type_of(ExprId id, const Expr& expr) {
     case Operation::Vec4: check_lanes(id, DataType::Vec4U32, args); return DataType::Vec4U32;
     case Operation::Lane: return type_of_lane(id, expr.detail, args[0]);
     case Operation::Call: return type_of_call(id, expr, args);
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       return type_of_operation(id, info(expr.op), args);
   }
@@ -112,7 +113,7 @@ DataType TypeCheck::type_of(ExprId id, const Expr& expr) {
 
 DataType TypeCheck::type_of_select(ExprId id, std::span<const ExprId> args) {
   const DataType condition = type(args[0]);
-  if (condition != DataType::U32 && condition != DataType::Bool && condition != DataType::Unknown) {
+  if (condition != DataType::Unknown && !contains(type_sets::Truth, condition)) {
     if (!full()) errors_.push_back({id, 0, condition_error(condition)});
   }
   const DataType a = type(args[1]);
@@ -186,16 +187,33 @@ DataType TypeCheck::type_of_call(ExprId id, const Expr& call, std::span<const Ex
     const DataType wanted = signature.inputs[i];
     if (got != wanted && got != DataType::Unknown) {
       blame<message::argument_type>(id, static_cast<int>(i), i + 1, callee_id, got, wanted,
-                                    info(wanted).name, info(got).name);
+                                    converted(args[i], got, wanted), info(wanted).name,
+                                    info(got).name);
     }
   }
   return signature.output;
+}
+
+// How to write an argument so that it has the wanted type.
+std::string TypeCheck::converted(ExprId arg, DataType got, DataType wanted) const {
+  if (!cast_exists(got, wanted)) return "pass a value of type " + std::string(text(wanted));
+  const Expr& expr = body_[arg];
+  const bool same_number = expr.op == Operation::Literal && got == DataType::U32 &&
+                           (wanted == DataType::U64 || wanted == DataType::U128 ||
+                            (wanted == DataType::I32 && expr.imm <= 0x7fffffff));
+  if (same_number) return "write `" + print_literal({wanted, literal_bits(body_, expr)}) + "`";
+  const std::string written = print_expr(body_, context_.buffers, arg, 40);
+  return "write `" + std::string(text(wanted)) + "(" + shorten(written) + ")`";
 }
 
 DataType TypeCheck::type_of_operation(ExprId id, const OperationInfo& row,
                                       std::span<const ExprId> args) {
   const DataType first = type(args[0]);
   if (first == DataType::Unknown) return DataType::Unknown;
+  if (const Operation other = resolve(row.op, first); other != row.op && context_.spelt) {
+    context_.spelt->exprs[id.index].op = other;
+    return type_of_operation(id, info(other), args);
+  }
   if (!contains(row.types, first)) {
     blame<message::operand_type>(id, 0, row.text, first, list_of(row.types));
     return DataType::Unknown;
@@ -218,47 +236,47 @@ DataType TypeCheck::type_of_operation(ExprId id, const OperationInfo& row,
 
 // The parts of a statement that only types decide.
 void TypeCheck::check_statement(std::uint32_t i) {
-  const Stmt& stmt = body_.stmts[i];
-  if (const Let* let = std::get_if<Let>(&stmt)) {
-    context_.types.locals[let->local.index] = type(let->value);
-  } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-    if (!assign->local.exists()) return;
-    const DataType target = context_.types[assign->local];
-    const DataType value = type(assign->value);
-    if (target != value && target != DataType::Unknown && value != DataType::Unknown) {
-      context_.report<message::assigned_type>(context_.root(i, 0), body_[assign->local].name,
-                                              target, value);
-    }
-  } else if (const If* branch = std::get_if<If>(&stmt)) {
-    const DataType condition = type(branch->condition);
-    if (condition != DataType::U32 && condition != DataType::Bool &&
-        condition != DataType::Unknown) {
-      context_.add(condition_error(condition), context_.root(i, 0));
-    }
-  } else if (const For* loop = std::get_if<For>(&stmt)) {
-    context_.types.locals[loop->variable.index] = DataType::U32;
-    const ExprId bounds[] = {loop->from, loop->to};
-    for (std::size_t k = 0; k < 2; ++k) {
-      const DataType bound = type(bounds[k]);
-      if (bound != DataType::U32 && bound != DataType::Unknown) {
-        context_.report<message::loop_bound>(context_.root(i, k), k == 0 ? "lower" : "upper",
-                                             bound);
-      }
-    }
-  } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-    if (atomic->result.exists() && atomic->buffer.exists()) {
-      context_.types.locals[atomic->result.index] =
-          loaded_type(context_.buffers[atomic->buffer.index].element);
-    }
-  } else if (const Return* result = std::get_if<Return>(&stmt)) {
-    if (context_.op == nullptr || !result->value.exists()) return;
-    const DataType wanted = context_.op->signature.output;
-    const DataType value = type(result->value);
-    if (value != wanted && value != DataType::Unknown && wanted != DataType::Bytes) {
-      context_.report<message::returned_type>(context_.root(i, 0), shorten(context_.name), wanted,
-                                              value);
-    }
-  }
+  const auto fits = [&](ExprId value, DataType wanted) {
+    const DataType got = type(value);
+    return got == wanted || got == DataType::Unknown || wanted == DataType::Unknown;
+  };
+  visit(
+      body_.stmts[i],
+      [&](const Let& let) { context_.types.locals[let.local.index] = type(let.value); },
+      [&](const Assign& assign) {
+        if (!assign.local.exists()) return;
+        const DataType target = context_.types[assign.local];
+        if (fits(assign.value, target)) return;
+        context_.report<message::assigned_type>(context_.root(i, 0), body_[assign.local].name,
+                                                target, type(assign.value));
+      },
+      [&](const If& branch) {
+        const DataType condition = type(branch.condition);
+        if (condition == DataType::Unknown || contains(type_sets::Truth, condition)) return;
+        context_.add(condition_error(condition), context_.root(i, 0));
+      },
+      [&](const For& loop) {
+        context_.types.locals[loop.variable.index] = DataType::U32;
+        const ExprId bounds[] = {loop.from, loop.to};
+        for (std::size_t k = 0; k < 2; ++k) {
+          if (fits(bounds[k], DataType::U32)) continue;
+          context_.report<message::loop_bound>(context_.root(i, k), k == 0 ? "lower" : "upper",
+                                               type(bounds[k]));
+        }
+      },
+      [&](const Atomic& atomic) {
+        if (!atomic.result.exists() || !atomic.buffer.exists()) return;
+        context_.types.locals[atomic.result.index] =
+            loaded_type(context_.buffers[atomic.buffer.index].element);
+      },
+      [&](const Return& result) {
+        if (context_.op == nullptr || !result.value.exists()) return;
+        const DataType wanted = context_.op->signature.output;
+        if (wanted == DataType::Bytes || fits(result.value, wanted)) return;
+        context_.report<message::returned_type>(context_.root(i, 0), shorten(context_.name), wanted,
+                                                type(result.value));
+      },
+      Nothing<Store, Block, Break, Barrier>());
 }
 
 // Walks the body as written and reports each wrong expression wherever it stands.
@@ -294,9 +312,7 @@ void TypeCheck::report_errors() {
 
 Diagnostic condition_error(DataType type) {
   if (is_vector(type)) return diagnose<message::vector_condition>(type);
-  return diagnose<message::condition_type>(type, type == DataType::I32   ? "i32"
-                                                 : type == DataType::U64 ? "u64"
-                                                                         : "u128");
+  return diagnose<message::condition_type>(type, text(type));
 }
 
 void check_types(Context& context) { TypeCheck(context).run(); }

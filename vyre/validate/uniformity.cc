@@ -1,4 +1,4 @@
-// Whether every barrier stands where all invocations of a workgroup arrive together.
+// Whether all invocations of a workgroup reach every barrier together.
 #include "vyre/ir/uniformity.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 bool is_barrier(const Stmt& stmt) { return std::holds_alternative<Barrier>(stmt); }
 
-// Names the condition that control flow diverges at and the value behind it.
+// Names the branch at which control flow diverges and the value that makes it diverge.
 std::string reason(const Context& context, const Divergence& divergence) {
   const Body& body = context.body;
   const bool at_if = std::holds_alternative<If>(body[divergence.branch]);
@@ -22,8 +22,8 @@ std::string reason(const Context& context, const Divergence& divergence) {
   } else {
     value += body[divergence.result].name;
   }
-  return std::string(at_if ? "an `if`" : "a `for`") + " around or before it depends on " +
-         shorten(value, 80) + "`";
+  return std::string(at_if ? "the `if` " : "the `for` ") + context.where(divergence.branch) +
+         " depends on " + shorten(value, 80) + "`";
 }
 
 }  // namespace
@@ -32,14 +32,19 @@ void check_uniformity(Context& context) {
   const std::vector<Stmt>& stmts = context.body.stmts;
   if (context.program == nullptr || std::ranges::none_of(stmts, is_barrier)) return;
   const Uniformity uniformity = uniformity_of(context.body, context.buffers);
-  std::string why;
-  std::uint32_t explained = Uniformity::kUniform;  // barriers of one stretch have one reason
-  for (std::uint32_t i = 0; i < stmts.size(); ++i) {
+  // One branch may make many barriers wrong: it is one mistake, reported at the first of them.
+  std::vector<bool> reported(stmts.size());
+  std::uint32_t explained = Uniformity::kUniform;  // barriers of one stretch have one cause
+  for (std::uint32_t i = 0; i < stmts.size() && !context.full(); ++i) {
     if (!is_barrier(stmts[i]) || uniformity[StmtId{i}]) continue;
     const std::uint32_t flow = uniformity.flows[i];
-    if (flow != explained) why = reason(context, divergence_of(uniformity, StmtId{i}));
+    if (flow == explained) continue;
     explained = flow;
-    context.report<message::divergent_barrier>(Place::head(i), why);
+    const Divergence divergence = divergence_of(uniformity, StmtId{i});
+    if (reported[divergence.branch.index]) continue;
+    reported[divergence.branch.index] = true;
+    context.add(diagnose<message::divergent_barrier>(reason(context, divergence)), Place::head(i),
+                Place::head(divergence.branch.index));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <unordered_set>
 
+#include "vyre/base/counters.h"
 #include "vyre/base/text.h"
 #include "vyre/validate/context.h"
 
@@ -42,11 +43,12 @@ class Definitions {
 }  // namespace
 
 std::vector<Diagnostic> validate(const Module& module, const Registry& registry) {
+  ++counters.validations;
   std::vector<Diagnostic> diagnostics;
   const Callees callees = resolve_callees(module, registry);
   Definitions definitions(registry);
   for (const Item& item : module.items) {
-    Context context(item, callees, nullptr, nullptr, nullptr, &diagnostics);
+    Context context(item, callees, nullptr, nullptr, &diagnostics);
     definitions.check(context);
     check_item(context);
   }
@@ -57,14 +59,22 @@ std::vector<Diagnostic> validate(const Program& program, const Registry& registr
   return validate(Module{{program}}, registry);
 }
 
-void validate(const Source& source, Parsed& parsed, const Registry& registry) {
+void validate(Parsed& parsed, const Registry& registry) {
+  ++counters.validations;
   const Callees callees = resolve_callees(parsed.module, registry);
   Definitions definitions(registry);
   for (std::size_t i = 0; i < parsed.module.items.size(); ++i) {
-    Context context(parsed.module.items[i], callees, &source, &parsed.positions[i],
-                    &parsed.findings, nullptr);
+    Context context(parsed.module.items[i], callees, &parsed.positions[i], &parsed.findings,
+                    nullptr);
+    context.spelt = &body_of(parsed.module.items[i]);
     definitions.check(context);
-    if (parsed.sound[i]) check_item(context);
+    if (parsed.sound[i]) {
+      check_item(context);
+    } else if (parsed.typed[i] && check_limits(context)) {
+      // A statement that cannot be read hides nothing but itself: its local has an unknown type.
+      check_types(context);
+      check_memory(context);
+    }
   }
 }
 

@@ -17,6 +17,6 @@ std::vector<Diagnostic> validate(const Program& program, const Registry& registr
 
 // Adds what is wrong to `parsed.findings`, with places in the source. Items with syntax errors are
 // left out.
-void validate(const Source& source, Parsed& parsed, const Registry& registry = {});
+void validate(Parsed& parsed, const Registry& registry = {});
 
 }  // namespace vyre

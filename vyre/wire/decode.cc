@@ -2,101 +2,18 @@
 // left before something is allocated for it, nothing recurses, and the work is linear. It accepts
 // only what encode() writes, so that a module has one encoding.
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 #include <optional>
-#include <random>
 #include <utility>
 #include <vector>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "vyre/base/text.h"
+#include "vyre/ir/intern.h"
 #include "vyre/ir/walk.h"
 #include "vyre/wire/format.h"
 #include "vyre/wire/wire.h"
 
 namespace vyre {
 namespace {
-
-// Finds a record that is written twice in a table. The seed differs from run to run, so that nobody
-// can prepare a file whose records all meet in one slot.
-class Records {
- public:
-  Records(const char* table, std::size_t count)
-      : table_(table),
-        slots_(std::bit_ceil(count + count / 2 + 2)),
-        shift_(64 - std::countr_zero(slots_.size())) {
-    static const std::uint64_t seed = std::random_device{}();
-    seed_ = seed;
-  }
-
-  // The slots of a large table are far away: an entry waits here while its slot is fetched.
-  void add(const char* record, std::size_t size) {
-    const std::uint64_t hash = XXH3_64bits_withSeed(record, size, seed_);
-    __builtin_prefetch(&slots_[hash >> shift_]);
-    insert(std::exchange(waiting_[added_++ % waiting_.size()], {hash, record, size}));
-  }
-
-  // A record that is equal to an earlier one, or null.
-  const char* duplicate() {
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-      insert(std::exchange(waiting_[added_++ % waiting_.size()], {}));
-    }
-    return duplicate_;
-  }
-
- private:
-  struct Entry {
-    std::uint64_t hash = 0;
-    const char* record = nullptr;
-    std::size_t size = 0;
-  };
-
-  // A slot holds the low half of the hash and the offset of the record in the table, plus one. No
-  // record is the beginning of another one, so it is enough to compare `size` bytes; they are there
-  // behind the other record too, because it comes earlier.
-  void insert(const Entry& entry) {
-    if (entry.record == nullptr) return;
-    const auto offset = static_cast<std::uint32_t>(entry.record - table_);
-    const std::uint64_t mark = entry.hash << 32 | (offset + 1);
-    std::size_t at = entry.hash >> shift_;
-    for (; slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-      if ((slots_[at] ^ mark) >> 32 != 0) continue;
-      const char* other = table_ + static_cast<std::uint32_t>(slots_[at]) - 1;
-      if (std::memcmp(other, entry.record, entry.size) == 0) {
-        duplicate_ = entry.record;
-        return;
-      }
-    }
-    slots_[at] = mark;
-  }
-
-  const char* table_;
-  std::vector<std::uint64_t> slots_;
-  int shift_;
-  std::uint64_t seed_;
-  std::array<Entry, 16> waiting_{};
-  std::size_t added_ = 0;
-  const char* duplicate_ = nullptr;
-};
-
-// Checks that expressions are numbered in the order of their first visit. When that holds, what
-// has been visited at any moment is a prefix of the table, and what a visit of `id` adds to it is
-// the range [first[id], id]. So each root splits off a range, and then, from the last expression
-// to the first, the operands of each must split its range up to itself.
-struct Visits {
-  std::vector<std::uint32_t> first;
-  std::uint32_t visited = 0;
-
-  void visit(std::uint32_t id) {
-    if (id < visited) return;
-    first[id] = visited;
-    visited = id + 1;
-  }
-};
 
 // After a failure every word reads as zero and every count as none; the loops also stop.
 class Decoder {
@@ -285,7 +202,7 @@ class Decoder {
       } else {
         const std::size_t at = at_;
         TypedBits value{kind == 'b' ? DataType::Bool : type(), {}};
-        for (std::size_t i = 0; i < value_words(value.type); ++i) value.bits.lanes[i] = word();
+        for (std::size_t i = 0; i < words(value.type); ++i) value.bits.lanes[i] = word();
         if (value.type == DataType::Bytes) fail_form("a value of type bytes", at);
         if (value.type == DataType::Bool) check_bool(value.bits.lanes[0]);
         law.arguments.emplace_back(value);
@@ -311,6 +228,7 @@ class Decoder {
   // --- Bodies -----------------------------------------------------------------------------------
 
   void read(Body& body, std::uint32_t buffers, std::uint32_t parameters) {
+    const std::size_t begin = at_;
     const std::uint32_t locals = count("the locals", 4);
     if (ok() && locals < parameters) {
       return fail<message::bad_reference>("parameter", locals, at_ - 4, locals);
@@ -319,56 +237,23 @@ class Decoder {
     for (std::uint32_t i = 0; ok() && i < locals; ++i) body.locals.push_back({std::string(text())});
 
     const std::uint32_t constants = count("the constants", 16);
-    const std::size_t first_constant = at_;
     body.constants.reserve(constants);
-    Records constant_records(bytes_.data() + at_, constants);
     for (std::uint32_t i = 0; ok() && i < constants; ++i) {
-      constant_records.add(bytes_.data() + at_, 16);
       for (std::uint32_t& lane : body.constants.emplace_back().lanes) lane = word();
     }
-    check_unique(constant_records, "a constant that is written twice");
 
     const std::uint32_t callees = count("the callees", 4);
-    const std::size_t first_callee = at_;
     body.callees.reserve(callees);
-    Records callee_records(bytes_.data() + at_, callees);
-    for (std::uint32_t i = 0; ok() && i < callees; ++i) {
-      const std::size_t at = at_;
-      body.callees.emplace_back(text());
-      callee_records.add(bytes_.data() + at, at_ - at);
-    }
-    check_unique(callee_records, "a callee that is written twice");
+    for (std::uint32_t i = 0; ok() && i < callees; ++i) body.callees.emplace_back(text());
 
     const std::uint32_t exprs = count("the expressions", 4);
-    const std::size_t first_expr = at_;
     body.exprs.reserve(exprs);
-    Records expr_records(bytes_.data() + at_, exprs);
-    next_constant_ = next_callee_ = 0;
-    for (std::uint32_t i = 0; ok() && i < exprs; ++i) {
-      const std::size_t at = at_;
-      expression(body, buffers);
-      expr_records.add(bytes_.data() + at, at_ - at);
-    }
-    check_unique(expr_records, "an expression that is written twice");
-    if (next_constant_ != constants) {
-      fail_form("a constant without use", first_constant + 16 * std::size_t{next_constant_});
-    }
-    if (next_callee_ != callees) fail_form("callees without use", first_callee);
+    for (std::uint32_t i = 0; ok() && i < exprs; ++i) expression(body, buffers);
 
     statements(body, buffers, parameters);
-    check_numbering(body, first_expr);
-  }
-
-  void check_unique(Records& records, std::string_view what) {
-    const char* duplicate = records.duplicate();
-    if (duplicate != nullptr) fail_form(what, static_cast<std::size_t>(duplicate - bytes_.data()));
-  }
-
-  // Constants and callees are numbered in the order in which expressions use them.
-  std::uint32_t in_order(std::uint32_t index, std::uint32_t& next, std::string_view what) {
-    if (index > next) fail_form(what, at_ - 4);
-    if (index == next) ++next;
-    return index;
+    if (ok() && canonical(body, parameters) != body) {
+      fail_form("a body that is not in canonical form", begin);
+    }
   }
 
   void expression(Body& body, std::uint32_t buffers) {
@@ -400,10 +285,7 @@ class Decoder {
       case ExprShape::kLiteral: expr.imm = literal(body, type_of_detail(expr)); break;
       case ExprShape::kLocal: expr.imm = reference("local", body.locals.size()); break;
       case ExprShape::kBuffer: expr.imm = reference("buffer", buffers); break;
-      case ExprShape::kCallee:
-        expr.imm = in_order(reference("callee", body.callees.size()), next_callee_,
-                            "a callee out of order");
-        break;
+      case ExprShape::kCallee: expr.imm = reference("callee", body.callees.size()); break;
     }
 
     const std::size_t self = body.exprs.size();
@@ -433,9 +315,8 @@ class Decoder {
       if (type == DataType::Bool) check_bool(bits);
       return bits;
     }
-    const std::uint32_t index = in_order(reference("constant", body.constants.size()),
-                                         next_constant_, "a constant out of order");
-    for (std::size_t i = value_words(type); ok() && i < 4; ++i) {
+    const std::uint32_t index = reference("constant", body.constants.size());
+    for (std::size_t i = words(type); ok() && i < 4; ++i) {
       if (body.constants[index].lanes[i] != 0) {
         fail_form("a literal with more bits than its type", at_ - 4);
       }
@@ -448,8 +329,6 @@ class Decoder {
   void statements(Body& body, std::uint32_t buffers, std::uint32_t parameters) {
     const std::uint32_t count = this->count("the statements", 4);
     body.stmts.reserve(count);
-    visits_.first.resize(body.exprs.size());
-    visits_.visited = 0;
     next_local_ = parameters;
     ends_.assign(1, count);
     for (std::uint32_t i = 0; ok() && i < count; ++i) {
@@ -458,7 +337,6 @@ class Decoder {
     }
     if (!ok()) return;
     if (next_local_ != body.locals.size()) fail_form("a local without declaration", at_);
-    if (visits_.visited != body.exprs.size()) fail_form("an expression without use", at_);
   }
 
   // `next` is the number of the statement that follows.
@@ -541,12 +419,10 @@ class Decoder {
     return true;
   }
 
-  ExprId root(const Body& body) {
-    const ExprId id{reference("expression", body.exprs.size())};
-    if (ok()) visits_.visit(id.index);
-    return id;
-  }
+  ExprId root(const Body& body) { return ExprId{reference("expression", body.exprs.size())}; }
 
+  // Checked here and not only with the whole body, of which a local that many statements declare
+  // would make a large copy.
   LocalId declared_local(const Body& body) {
     const LocalId id{reference("local", body.locals.size())};
     if (ok() && id.index != next_local_++) fail_form("a local out of order", at_ - 4);
@@ -563,27 +439,6 @@ class Decoder {
     return end;
   }
 
-  void check_numbering(const Body& body, std::size_t first_expr) {
-    if (!ok()) return;
-    for (std::uint32_t id = static_cast<std::uint32_t>(body.exprs.size()); id-- > 0;) {
-      visits_.visited = visits_.first[id];
-      for (ExprId operand : operands(body, body.exprs[id])) visits_.visit(operand.index);
-      if (visits_.visited != id) {
-        return fail_form("an expression out of order", expr_offset(body, first_expr, id));
-      }
-    }
-  }
-
-  static std::size_t expr_offset(const Body& body, std::size_t first_expr, std::uint32_t id) {
-    std::size_t at = first_expr;
-    for (const Expr& expr : std::span(body.exprs).first(id)) {
-      const ExprShape& shape = kExprShapes[static_cast<std::size_t>(expr.op)];
-      at +=
-          4 * (1 + (shape.imm != ExprShape::kNoImm) + shape.counted + operands(body, expr).size());
-    }
-    return at;
-  }
-
   std::string_view bytes_;
   std::size_t at_ = 0;
   std::size_t end_;  // of the item at hand
@@ -591,11 +446,8 @@ class Decoder {
   std::optional<Diagnostic> problem_;
 
   // Of the body at hand.
-  std::uint32_t next_constant_ = 0;
-  std::uint32_t next_callee_ = 0;
   std::uint32_t next_local_ = 0;
   std::vector<std::uint32_t> ends_;  // of the blocks around the next statement, innermost last
-  Visits visits_;
 };
 
 }  // namespace

@@ -106,7 +106,7 @@ class Encoder {
       if (const TypedBits* value = std::get_if<TypedBits>(&argument)) {
         const bool is_flag = info(law.kind).arguments == "b" && value->type == DataType::Bool;
         if (!is_flag) tag(value->type);
-        for (std::size_t i = 0; i < value_words(value->type); ++i) word(value->bits.lanes[i]);
+        for (std::size_t i = 0; i < words(value->type); ++i) word(value->bits.lanes[i]);
         kinds += !is_value(*value) ? '?' : is_flag ? 'b' : 'v';
       } else if (const std::string* id = std::get_if<std::string>(&argument)) {
         text(*id);
@@ -257,6 +257,13 @@ std::string digest(const Module& module) {
   for (const Item& item : module.items) {
     std::visit([&](const auto& i) { encoder.item(i); }, item);
   }
+  return hex_digest(encoder.bytes);
+}
+
+std::string digest_with_ops(const Linked& linked) {
+  Encoder encoder;
+  encoder.item(linked.program());
+  for (const auto& op : linked.ops()) encoder.item(*op);
   return hex_digest(encoder.bytes);
 }
 

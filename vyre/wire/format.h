@@ -57,12 +57,12 @@ struct ExprShape {
   std::uint8_t operands = 0;
 };
 
-constexpr ExprShape expr_shape(Operation op, int arity) {
+constexpr ExprShape expr_shape(Operation op) {
   using enum Operation;
   ExprShape shape;
   shape.known = true;
   shape.counted = op == Call;
-  shape.operands = static_cast<std::uint8_t>(op == Vec4 ? 4 : op == Call ? 0 : arity);
+  shape.operands = static_cast<std::uint8_t>(op == Vec4 ? 4 : op == Call ? 0 : arity(op));
   if (op == Literal || op == Cast) shape.detail = ExprShape::kType;
   if (op == InvocationId || op == WorkgroupId || op == LocalId) shape.detail = ExprShape::kAxis;
   if (op == Lane) shape.detail = ExprShape::kLane;
@@ -76,16 +76,10 @@ constexpr ExprShape expr_shape(Operation op, int arity) {
 // By tag.
 inline constexpr std::array<ExprShape, 256> kExprShapes = [] {
   std::array<ExprShape, 256> shapes;
-#define FORM(name, tag, arity, meaning) shapes[tag] = expr_shape(Operation::name, arity);
-#define UNARY(name, text, tag, types, signature, laws, meaning) \
-  shapes[tag] = expr_shape(Operation::name, 1);
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) \
-  shapes[tag] = expr_shape(Operation::name, 2);
+#define FORM(name, tag, ...) shapes[tag] = expr_shape(Operation::name);
+#define OPERATION(name, tag) shapes[tag] = expr_shape(Operation::name);
 #include "vyre/ir/ops.def"
   return shapes;
 }();
-
-// How many words the value of a law's argument has.
-inline std::size_t value_words(DataType type) { return min_bytes(type) / 4; }
 
 }  // namespace vyre

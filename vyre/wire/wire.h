@@ -32,5 +32,7 @@ Result<Module> decode(std::string_view bytes, std::string_view file = "");
 // every machine and with every compiler.
 std::string digest(const Module& module);
 std::string digest(const Program& program);
+// Of a program together with the ops that it calls.
+std::string digest_with_ops(const Linked& linked);
 
 }  // namespace vyre

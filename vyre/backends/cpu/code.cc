@@ -26,16 +26,6 @@ Diagnostic no_llvm(const std::string& reason) {
   return diagnose<message::unavailable_backend>("cpu", reason, "interp");
 }
 
-struct Memory {
-  std::mutex mutex;
-  std::map<std::string, CpuProgram> programs;
-};
-Memory& memory() {
-  static Memory& all = *new Memory;
-  return all;
-}
-constexpr std::size_t kMaxKept = 256;
-
 // LLVM ends the process on what it cannot compile. We jump back instead, and lose the memory that
 // LLVM had.
 struct Attempt {
@@ -75,42 +65,82 @@ std::string on_large_stack(const llvm::Api& api, Make make) {
   return mine.problem;
 }
 
+Result<CpuTarget> target_of(std::string_view kind) {
+  const std::optional<CpuTarget> target = kind.empty() ? host_target() : find_cpu_target(kind);
+  if (target) return *target;
+  return diagnose<message::unavailable_backend>("cpu", "it has no code for this machine", "interp");
+}
+
+Result<std::string> target_text(std::string_view kind) {
+  const Result<CpuTarget> target = target_of(kind);
+  if (!target) return target.diagnostics();
+  return text(*target) + " " VYRE_COMPILER;
+}
+
+// The first time LLVM takes as long to load as a program takes to optimise.
+void prepare_llvm() {
+  std::string reason;
+  llvm::load_llvm(reason);
+}
+
+Result<std::shared_ptr<const EmittedCode>> emit_program(const Linked&, Program program,
+                                                        std::string_view kind) {
+  const Result<CpuTarget> target = target_of(kind);
+  if (!target) return target.diagnostics();
+  const CpuReady ready = prepare_cpu(std::move(program), *target);
+  std::string reason;
+  const llvm::Api* api = llvm::load_llvm(reason);
+  if (api == nullptr) return no_llvm(reason);
+  Result<CpuCode> code = CpuCode{};
+  const std::string problem = on_large_stack(*api, [&] { code = emit_cpu(*api, ready); });
+  if (!problem.empty()) return diagnose<message::no_machine_code>(ready.program.name, problem);
+  if (!code) return code.diagnostics();
+  auto made = std::make_shared<CpuProgram>();
+  made->workgroup_size = ready.program.workgroup_size;
+  made->is_limited = ready.is_limited;
+  made->scratch_bytes = code->scratch_bytes;
+  made->stack_bytes = code->stack_bytes;
+  made->object = std::move(code->object);
+  return std::shared_ptr<const EmittedCode>(std::move(made));
+}
+
 }  // namespace
 
-Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target) {
-  Result<Program> program = optimise(linked);
-  if (!program) return program.diagnostics();
+CpuReady prepare_cpu(Program program, const CpuTarget& target) {
   CpuReady ready;
-  ready.target = fitted(target, *program);
-  if (std::optional<Program> other = regrouped(*program, ready.target.width)) {
-    // The ids of workgroups have become divisions.
-    program = optimise(Linked{std::move(*other), {}});
-    if (!program) return program.diagnostics();
+  ready.target = fitted(target, program);
+  if (std::optional<Program> other = regrouped(program, ready.target.width)) {
+    program = std::move(*other);
     ready.is_limited = true;
   }
-  ready.is_large = is_large(*program, ready.target);
-  ready.program = ready.is_large ? with_short_statements(*program) : std::move(*program);
+  program = lower(program, kCpuCapabilities);
+  ready.is_large = is_large(program, ready.target);
+  ready.program = ready.is_large ? with_short_statements(program) : std::move(program);
   ready.bounds = general_variant(ready.program).bounds;
   return ready;
 }
 
-std::string pack(const CpuProgram& program) {
+std::string CpuProgram::pack() const {
   std::string bytes(kMagic);
   const auto put = [&](std::uint64_t number) {
     bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
-  put(program.key.size());
-  bytes += program.key;
-  for (std::uint32_t size : program.workgroup_size) put(size);
-  put(program.is_limited ? 1 : 0);
-  put(program.scratch_bytes);
-  put(program.stack_bytes);
-  return bytes + program.object;
+  for (std::uint32_t size : workgroup_size) put(size);
+  put(is_limited ? 1 : 0);
+  put(scratch_bytes);
+  put(stack_bytes);
+  return bytes + object;
 }
 
-std::optional<CpuProgram> unpack(std::string_view bytes) {
-  CpuProgram program;
-  if (!bytes.starts_with(kMagic)) return std::nullopt;
+std::shared_ptr<const LoadedCode> CpuProgram::load(std::string& reason) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const LoadedCode> code = loaded_.lock();
+  if (code == nullptr) loaded_ = code = load_object(object, reason);
+  return code;
+}
+
+std::shared_ptr<const EmittedCode> unpack_cpu(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic)) return nullptr;
   bytes.remove_prefix(kMagic.size());
   bool whole = true;
   const auto take = [&] {
@@ -121,68 +151,29 @@ std::optional<CpuProgram> unpack(std::string_view bytes) {
     bytes.remove_prefix(sizeof number);
     return number;
   };
-  const std::uint64_t size = take();
-  if (!whole || size > bytes.size()) return std::nullopt;
-  program.key = bytes.substr(0, size);
-  bytes.remove_prefix(size);
-  for (std::uint32_t& axis : program.workgroup_size) axis = static_cast<std::uint32_t>(take());
-  program.is_limited = take() != 0;
-  program.scratch_bytes = take();
-  program.stack_bytes = take();
-  if (!whole) return std::nullopt;
-  program.object = bytes;
+  auto program = std::make_shared<CpuProgram>();
+  for (std::uint32_t& axis : program->workgroup_size) axis = static_cast<std::uint32_t>(take());
+  program->is_limited = take() != 0;
+  program->scratch_bytes = take();
+  program->stack_bytes = take();
+  if (!whole) return nullptr;
+  program->object = bytes;
   return program;
-}
-
-Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target) {
-  Result<Program> inlined = inline_calls(linked);
-  if (!inlined) return inlined.diagnostics();
-  const std::string key = digest(*inlined) + " " + text(target) + " " VYRE_COMPILER;
-  {
-    const std::lock_guard lock(memory().mutex);
-    const auto known = memory().programs.find(key);
-    if (known != memory().programs.end()) return known->second;
-  }
-  std::optional<CpuProgram> program;
-  if (const std::optional<std::string> bytes = read_cache(key)) program = unpack(*bytes);
-  if (!program || program->key != key) {
-    // The first time LLVM takes as long to load as the program takes to optimise.
-    std::string reason;
-    const llvm::Api* api = nullptr;
-    Thread loader;
-    const auto load = [&] { api = llvm::load_llvm(reason); };
-    const bool loads = loader.start(load);
-    const Result<CpuReady> made = prepare_cpu(linked, target);
-    loads ? loader.join() : load();
-    if (api == nullptr) return no_llvm(reason);
-    if (!made) return made.diagnostics();
-    Result<CpuCode> code = CpuCode{};
-    const std::string problem = on_large_stack(*api, [&] { code = emit_cpu(*api, *made); });
-    if (!problem.empty()) return diagnose<message::no_machine_code>(made->program.name, problem);
-    if (!code) return code.diagnostics();
-    program = CpuProgram{key,
-                         made->program.workgroup_size,
-                         made->is_limited,
-                         code->scratch_bytes,
-                         code->stack_bytes,
-                         std::move(code->object)};
-    write_cache(key, pack(*program));
-  }
-  const std::lock_guard lock(memory().mutex);
-  if (memory().programs.size() >= kMaxKept) memory().programs.clear();
-  return memory().programs.insert_or_assign(key, std::move(*program)).first->second;
 }
 
 Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuText what) {
   std::string reason;
   const llvm::Api* api = llvm::load_llvm(reason);
   if (api == nullptr) return no_llvm(reason);
-  const Result<CpuReady> made = prepare_cpu(linked, target);
-  if (!made) return made.diagnostics();
+  Result<Program> optimised = optimise(linked);
+  if (!optimised) return optimised.diagnostics();
+  const CpuReady made = prepare_cpu(std::move(*optimised), target);
   Result<std::string> text = std::string();
-  const std::string problem = on_large_stack(*api, [&] { text = print_cpu(*api, *made, what); });
-  if (!problem.empty()) return diagnose<message::no_machine_code>(made->program.name, problem);
+  const std::string problem = on_large_stack(*api, [&] { text = print_cpu(*api, made, what); });
+  if (!problem.empty()) return diagnose<message::no_machine_code>(made.program.name, problem);
   return text;
 }
+
+const Emitter kCpuEmitter = {target_text, emit_program, unpack_cpu, prepare_llvm};
 
 }  // namespace vyre

@@ -1,34 +1,44 @@
-// Machine code of programs, made once: it is kept in memory and in the user's cache folder, under
-// what it depends on.
+// Machine code of programs.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 
+#include "vyre/backends/backend.h"
 #include "vyre/backends/cpu/emit.h"
+#include "vyre/backends/cpu/object.h"
 #include "vyre/ir/program.h"
 
 namespace vyre {
 
-Result<CpuReady> prepare_cpu(const Linked& linked, const CpuTarget& target);
+// Of an optimised program without calls.
+CpuReady prepare_cpu(Program program, const CpuTarget& target);
 
 // All that running a program takes.
-struct CpuProgram {
-  std::string key;  // of what it was made from: equal keys, equal code
+struct CpuProgram : EmittedCode {
+  std::string pack() const override;
+  // In memory, ready to be called; null where that fails, for the reason given. Any object is
+  // loaded once.
+  std::shared_ptr<const LoadedCode> load(std::string& reason) const;
+
   std::array<std::uint32_t, 3> workgroup_size{};  // as the code has it
   bool is_limited = false;
   std::uint64_t scratch_bytes = 0;
   std::uint64_t stack_bytes = 0;
   std::string object;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<const LoadedCode> loaded_;
 };
 
-// As bytes, and back; nothing where they are not those of a program.
-std::string pack(const CpuProgram& program);
-std::optional<CpuProgram> unpack(std::string_view bytes);
+// What pack() gave; null where the bytes are something else.
+std::shared_ptr<const EmittedCode> unpack_cpu(std::string_view bytes);
 
-// From the cache, or compiled.
-Result<CpuProgram> compile_cpu(const Linked& linked, const CpuTarget& target);
+extern const Emitter kCpuEmitter;
 
 // What LLVM is given and makes, for people.
 Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuText what);

@@ -53,24 +53,12 @@ struct HostMemory : DeviceMemory {
 };
 
 struct CodeKernel : Kernel {
-  CpuProgram program;
+  std::shared_ptr<const CpuProgram> program;
   std::shared_ptr<const LoadedCode> code;
   std::array<std::uint32_t, 3> workgroup_size{};  // as the program is written
   std::uint64_t expressions = 0;
   std::vector<std::uint32_t> strides;  // of the buffers
 };
-
-// Code that is loaded, by key.
-std::shared_ptr<const LoadedCode> loaded(const CpuProgram& program, std::string& reason) {
-  static std::mutex& mutex = *new std::mutex;
-  static auto& all = *new std::map<std::string, std::weak_ptr<const LoadedCode>>;
-  const std::lock_guard lock(mutex);
-  if (all.size() > 1000) std::erase_if(all, [](const auto& each) { return each.second.expired(); });
-  std::weak_ptr<const LoadedCode>& known = all[program.key];
-  std::shared_ptr<const LoadedCode> code = known.lock();
-  if (code == nullptr) known = code = load_object(program.object, reason);
-  return code;
-}
 
 // That a core has for itself.
 std::uint64_t cache_bytes() {
@@ -130,13 +118,12 @@ class CpuDevice : public Device {
   const DeviceInfo& info() const override { return info_; }
 
   Result<std::unique_ptr<Kernel>> load(const Artifact& artifact) override {
-    const Program& program = artifact.linked.program;
+    const Program& program = artifact.linked.program();
     auto kernel = std::make_unique<CodeKernel>();
-    std::optional<CpuProgram> unpacked = unpack(artifact.code);
     std::string reason = "it was not made for this backend";
-    if (unpacked) {
-      kernel->program = std::move(*unpacked);
-      kernel->code = loaded(kernel->program, reason);
+    if (artifact.backend == info_.backend) {
+      kernel->program = std::static_pointer_cast<const CpuProgram>(artifact.code);
+      kernel->code = kernel->program->load(reason);
     }
     if (kernel->code == nullptr) return diagnose<message::no_machine_code>(program.name, reason);
     kernel->workgroup_size = program.workgroup_size;
@@ -179,14 +166,16 @@ class CpuDevice : public Device {
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
 
-  Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
-    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes);
-    return true;
+  Result<void> write(DeviceMemory& memory, std::uint64_t offset,
+                     std::span<const std::byte> bytes) override {
+    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes + offset);
+    return {};
   }
 
-  Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
-    std::copy_n(static_cast<const HostMemory&>(memory).bytes, bytes.size(), bytes.begin());
-    return true;
+  Result<void> read(const DeviceMemory& memory, std::uint64_t offset,
+                    std::span<std::byte> bytes) override {
+    std::copy_n(static_cast<const HostMemory&>(memory).bytes + offset, bytes.size(), bytes.begin());
+    return {};
   }
 
   Result<std::vector<double>> run(std::span<const Launch> launches,
@@ -194,7 +183,7 @@ class CpuDevice : public Device {
     std::vector<double> seconds;
     for (const Launch& launch : launches) {
       const auto begin = std::chrono::steady_clock::now();
-      if (const Result<bool> done = run_one(launch, options); !done) return done.diagnostics();
+      if (const Result<void> done = run_one(launch, options); !done) return done.diagnostics();
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
       seconds.push_back(took.count());
     }
@@ -202,15 +191,19 @@ class CpuDevice : public Device {
   }
 
  private:
-  Result<bool> run_one(const Launch& launch, const RunOptions& options) const {
+  Result<void> run_one(const Launch& launch, const RunOptions& options) const {
     const auto& kernel = static_cast<const CodeKernel&>(*launch.kernel);
-    std::vector<std::uint64_t> arguments;
+    const std::size_t count = launch.buffers.size();
+    std::vector<std::uint64_t> arguments(argument_at(count, CpuArgument::Count));
+    const auto argument = [&](CpuArgument which) -> std::uint64_t& {
+      return arguments[argument_at(count, which)];
+    };
     std::uint64_t total = 0;
-    for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       total += launch.buffers[i].bytes;
       const auto* memory = static_cast<const HostMemory*>(launch.buffers[i].memory);
-      arguments.push_back(memory == nullptr ? 0 : reinterpret_cast<std::uint64_t>(memory->bytes));
-      arguments.push_back(launch.buffers[i].bytes / kernel.strides[i]);
+      if (memory != nullptr) arguments[2 * i] = reinterpret_cast<std::uint64_t>(memory->bytes);
+      arguments[2 * i + 1] = launch.buffers[i].bytes / kernel.strides[i];
     }
     // In the workgroups that the code has. Where their length is free, there are enough for all
     // threads.
@@ -218,29 +211,32 @@ class CpuDevice : public Device {
     std::array<std::uint64_t, 3> size{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
       invocations[axis] = std::uint64_t{launch.grid[axis]} * kernel.workgroup_size[axis];
-      size[axis] = kernel.program.workgroup_size[axis];
+      size[axis] = kernel.program->workgroup_size[axis];
     }
     const unsigned threads = options.threads == 0 ? worker_count() : options.threads;
-    if (kernel.program.is_limited) {
+    if (kernel.program->is_limited) {
       const std::uint64_t rows = invocations[1] * invocations[2];
       const std::uint64_t share = invocations[0] * rows / (8 * threads) + 1;
       size[0] = std::clamp((share + kGang - 1) / kGang * kGang, kGang, kLongest);
     }
     std::uint64_t groups = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      arguments.push_back((invocations[axis] + size[axis] - 1) / size[axis]);
+      const std::uint64_t along = (invocations[axis] + size[axis] - 1) / size[axis];
+      arguments[argument_at(count, CpuArgument::GroupsX) + axis] = along;
       // More than that would never end.
       constexpr std::uint64_t kEndless = std::uint64_t{1} << 62;
-      const bool is_endless = __builtin_mul_overflow(groups, arguments.back(), &groups);
+      const bool is_endless = __builtin_mul_overflow(groups, along, &groups);
       if (is_endless || groups > kEndless) groups = kEndless;
     }
-    arguments.insert(arguments.end(), {invocations[0], invocations[1], size[0]});
-    arguments.push_back(total > 2 * cache_bytes() * worker_count() ? 1 : 0);
+    argument(CpuArgument::InvocationsX) = invocations[0];
+    argument(CpuArgument::InvocationsY) = invocations[1];
+    argument(CpuArgument::RowSize) = size[0];
+    argument(CpuArgument::Streams) = total > 2 * cache_bytes() * worker_count() ? 1 : 0;
     static const std::atomic<bool> never = false;
     const std::atomic<bool>& stop = options.stop != nullptr ? *options.stop : never;
     static_assert(sizeof stop == 1 && std::atomic<bool>::is_always_lock_free);
-    arguments.push_back(reinterpret_cast<std::uint64_t>(&stop));
-    if (groups == 0) return true;
+    argument(CpuArgument::Stop) = reinterpret_cast<std::uint64_t>(&stop);
+    if (groups == 0) return {};
 
     std::uint64_t places = kernel.expressions;
     for (std::uint64_t each : size) places *= each;
@@ -249,7 +245,7 @@ class CpuDevice : public Device {
     job.count = groups;
     job.threads = work < kSmall ? 1 : threads;
     // Each thread has memory of its own, which may be much.
-    const std::uint64_t own = kernel.program.scratch_bytes + kernel.program.stack_bytes;
+    const std::uint64_t own = kernel.program->scratch_bytes + kernel.program->stack_bytes;
     const std::uint64_t fitting = own == 0 ? threads : physical_memory() / 2 / own;
     if (fitting == 0) return diagnose<message::out_of_memory>(own, info_.name);
     job.threads = static_cast<unsigned>(std::min<std::uint64_t>(job.threads, fitting));
@@ -257,13 +253,13 @@ class CpuDevice : public Device {
     std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
       thread_local Scratch scratch;
-      std::byte* memory = scratch.get(kernel.program.scratch_bytes, guard_);
+      std::byte* memory = scratch.get(kernel.program->scratch_bytes, guard_);
       if (memory == nullptr) {
         lacks_memory = true;
         return;
       }
       const CpuKernel code = kernel.code->kernel;
-      const std::uint64_t bytes = kernel.program.stack_bytes;
+      const std::uint64_t bytes = kernel.program->stack_bytes;
       if (bytes <= kMaxCallerStack) return code(arguments.data(), begin, end, memory);
       thread_local OwnStack stack;
       if (!stack.call(bytes, code, arguments.data(), begin, end, memory)) lacks_memory = true;
@@ -279,7 +275,7 @@ class CpuDevice : public Device {
       return diagnose<message::out_of_memory>(own, info_.name);
     }
     if (stop.load(std::memory_order_relaxed)) return diagnose<message::interrupted>();
-    return true;
+    return {};
   }
 
   DeviceInfo info_;
@@ -288,18 +284,10 @@ class CpuDevice : public Device {
 
 }  // namespace
 
-Result<Artifact> emit_cpu_artifact(const Linked& linked) {
-  const std::optional<CpuTarget> target = host_target();
-  if (!target) {
-    return diagnose<message::unavailable_backend>("cpu", "it has no code for this machine",
-                                                  "interp");
-  }
-  const Result<CpuProgram> program = compile_cpu(linked, *target);
-  if (!program) return program.diagnostics();
-  return Artifact{linked, pack(*program)};
-}
-
 Opened open_cpu(std::uint32_t) {
+  if (!wanted_pieces()) {
+    return {nullptr, "VYRE_CPU_PIECES is not a number; unset it, or set it to one from 20"};
+  }
   const std::optional<CpuTarget> target = host_target();
   if (!target) {
     const char* wanted = std::getenv("VYRE_CPU");

@@ -5,7 +5,6 @@
 
 namespace vyre {
 
-Result<Artifact> emit_cpu_artifact(const Linked& linked);
 Opened open_cpu(std::uint32_t device);
 
 }  // namespace vyre

@@ -4,10 +4,8 @@
 //   void vyre_kernel(const std::uint64_t* arguments, std::uint64_t begin, std::uint64_t end,
 //                    std::byte* scratch)
 // It runs the workgroups with the numbers [begin, end), x running fastest. The arguments are the
-// address and the length of each buffer in the order of declaration, the workgroups on each axis,
-// the invocations along x and along y, those of a workgroup along x where that is free, 1 where the
-// buffers are larger than the caches, and the address of a byte that somebody sets to end it early.
-// `scratch` is memory of the calling thread alone, aligned to kScratchAlign.
+// address and the length of each buffer in the order of declaration, and after them one word for
+// each CpuArgument. `scratch` is memory of the calling thread alone, aligned to kScratchAlign.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +16,22 @@
 #include "vyre/passes/bounds.h"
 
 namespace vyre {
+
+enum class CpuArgument : std::uint8_t {
+  GroupsX,  // workgroups on each axis
+  GroupsY,
+  GroupsZ,
+  InvocationsX,
+  InvocationsY,
+  RowSize,  // invocations of a workgroup along x, where that is free
+  Streams,  // 1 where the buffers are larger than the caches
+  Stop,     // the address of a byte that somebody sets to end the run early
+  Count,
+};
+// Where it is in the arguments of a program with so many buffers.
+constexpr std::size_t argument_at(std::size_t buffers, CpuArgument which) {
+  return 2 * buffers + static_cast<std::size_t>(which);
+}
 
 // What code is made for.
 struct CpuTarget {

@@ -4,11 +4,11 @@
 #include <map>
 
 #include "vyre/backends/cpu/ops.h"
+#include "vyre/ir/reach.h"
 #include "vyre/ir/typing.h"
-#include "vyre/ir/walk.h"
 #include "vyre/passes/affine.h"
 #include "vyre/passes/bounds.h"
-#include "vyre/passes/draft.h"
+#include "vyre/passes/regroup.h"
 
 namespace vyre {
 namespace {
@@ -25,23 +25,12 @@ constexpr std::size_t kMaxShared = 60;
 constexpr std::int64_t kMaxInStreams = 40;
 constexpr std::size_t kMaxPerLookup = 6;
 
-// Whether nothing binds the invocations of a workgroup together.
-bool can_regroup(const Program& program) {
-  return std::ranges::none_of(
-             program.buffers,
-             [](const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }) &&
-         std::ranges::none_of(program.body.stmts, [](const Stmt& stmt) {
-           return std::holds_alternative<Barrier>(stmt);
-         });
-}
-
 // Whether all that a program does in loops is looking up in tables, without conditions and checks.
 bool looks_up(const Program& program, const Shapes& shapes) {
   const Body& body = program.body;
+  const auto varies = [&](ExprId id) { return shapes[id].kind == Shape::Kind::Irregular; };
   std::uint32_t end = 0;  // of the loops that are open
-  std::size_t lookups = 0;
-  std::size_t operations = 0;
-  std::set<ExprId> seen;
+  std::vector<ExprId> values;
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
     const Stmt& stmt = body.stmts[i];
     if (const For* loop = std::get_if<For>(&stmt)) end = std::max(end, loop->end.index);
@@ -50,25 +39,19 @@ bool looks_up(const Program& program, const Shapes& shapes) {
         !std::holds_alternative<Assign>(stmt)) {
       return false;
     }
-    std::vector<ExprId> work;
-    for (ExprId root : roots(stmt)) work.push_back(root);
-    while (!work.empty()) {
-      const ExprId id = work.back();
-      work.pop_back();
-      if (!seen.insert(id).second) continue;
-      const Expr& expr = body[id];
-      for (ExprId arg : operands(body, expr)) work.push_back(arg);
-      if (shapes[id].kind != Shape::Kind::Irregular) continue;
-      ++operations;
-      if (expr.op == Operation::Load && shapes[expr.args[0]].kind == Shape::Kind::Irregular) {
-        ++lookups;
-      }
-    }
+    for (ExprId root : roots(stmt)) values.push_back(root);
   }
+  std::size_t lookups = 0;
+  std::size_t operations = 0;
+  for_each_below(body, values, [&](ExprId id) {
+    if (!varies(id)) return;
+    ++operations;
+    if (body[id].op == Operation::Load && varies(body[id].args[0])) ++lookups;
+  });
   if (lookups == 0 || operations > lookups * kMaxPerLookup) return false;
   return std::ranges::none_of(bounds_of(program).accesses, [&](const CheckedAccess& access) {
-    return shapes[access.index].kind == Shape::Kind::Irregular &&
-           access.verdict == CheckedAccess::Verdict::Checked && !ends_early(program, access);
+    return varies(access.index) && access.verdict == CheckedAccess::Verdict::Checked &&
+           !ends_early(program, access);
   });
 }
 
@@ -93,6 +76,68 @@ bool shares_rows(const Program& program) {
          std::ranges::any_of(rows, [](const auto& each) { return each.second >= 3; });
 }
 
+// What an invocation asks of the registers of its gang.
+struct Demand {
+  std::int64_t numbers = 1;  // of 32 bits that it keeps at once
+  bool has_loops = false;
+  bool is_chain = false;  // one without others in it, in which a value leads to the next one
+};
+
+Demand demand_of(const Program& program, const Shapes& shapes) {
+  const Body& body = program.body;
+  const Types types = types_of(body, program.buffers, {}, {});
+  const auto registers = [&](LocalId local) -> std::int64_t {
+    if (shapes.uniformity[local]) return 0;
+    return static_cast<std::int64_t>(part_count(types[local]) * part_bits(types[local]) / 32);
+  };
+  const auto loop_at = [&](std::uint32_t i) -> const For& { return std::get<For>(body.stmts[i]); };
+  // Where a value is in use: from its declaration to where it is read last, or to the end of a loop
+  // that begins between them.
+  struct Life {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+  };
+  std::map<LocalId, Life> lives;
+  std::vector<std::uint32_t> loops;
+  Demand demand;
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    const Stmt& stmt = body.stmts[i];
+    while (!loops.empty() && loop_at(loops.back()).end.index <= i) loops.pop_back();
+    const auto use = [&](LocalId local) {
+      Life& life = lives[local];
+      life.end = std::max(life.end, i);
+      for (std::uint32_t loop : loops) {
+        if (life.begin < loop) life.end = std::max(life.end, loop_at(loop).end.index);
+      }
+    };
+    for (LocalId local : read_locals(body, stmt)) use(local);
+    if (const LocalId local = declared(stmt); local.exists()) lives[local].begin = i;
+    if (const Assign* given = std::get_if<Assign>(&stmt)) {
+      use(given->local);
+      const bool is_innermost =
+          !loops.empty() && std::none_of(body.stmts.begin() + loops.back() + 1,
+                                         body.stmts.begin() + loop_at(loops.back()).end.index,
+                                         [](const Stmt& inside) {
+                                           return std::holds_alternative<For>(inside) ||
+                                                  std::holds_alternative<Barrier>(inside);
+                                         });
+      demand.is_chain = demand.is_chain || (is_innermost && registers(given->local) != 0);
+    }
+    if (!std::holds_alternative<For>(stmt)) continue;
+    loops.push_back(i);
+    demand.has_loops = true;
+  }
+  std::vector<std::int64_t> change(body.stmts.size() + 2);
+  for (const auto& [local, life] : lives) {
+    if (life.end == 0) continue;
+    change[life.begin] += registers(local);
+    change[life.end + 1] -= registers(local);
+  }
+  std::int64_t now = 1;
+  for (std::int64_t by : change) demand.numbers = std::max(demand.numbers, now += by);
+  return demand;
+}
+
 }  // namespace
 
 bool ends_early(const Program& program, const CheckedAccess& access) {
@@ -102,88 +147,25 @@ bool ends_early(const Program& program, const CheckedAccess& access) {
          (fixed == 0 || access.most < fixed);
 }
 
-// The locals that a statement reads.
-std::set<LocalId> mentioned(const Body& body, const Stmt& stmt) {
-  std::set<LocalId> locals;
-  std::set<ExprId> seen;
-  std::vector<ExprId> work;
-  for (ExprId root : roots(stmt)) work.push_back(root);
-  while (!work.empty()) {
-    const ExprId id = work.back();
-    work.pop_back();
-    if (!seen.insert(id).second) continue;
-    const Expr& expr = body[id];
-    for (ExprId arg : operands(body, expr)) work.push_back(arg);
-    if (expr.op == Operation::Local) locals.insert(LocalId{expr.imm});
-  }
-  return locals;
-}
-
 CpuTarget fitted(const CpuTarget& target, const Program& program) {
-  const Body& body = program.body;
   const Shapes shapes = shapes_of(program);
-  const Types types = types_of(body, program.buffers, {}, {});
-  const auto registers = [&](LocalId local) {
-    return shapes.uniformity[local] ? 0 : part_count(types[local]) * part_bits(types[local]) / 32;
-  };
-  // Where a value is in use: from its declaration to where it is read last; behind all of a loop
-  // that begins between them.
-  std::map<LocalId, std::uint32_t> begin;
-  std::map<LocalId, std::uint32_t> end;
-  std::vector<std::uint32_t> loops;
-  bool is_chain = false;  // a loop without others, in which a value leads to the next one
-  bool has_loops = false;
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    const Stmt& stmt = body.stmts[i];
-    while (!loops.empty() && std::get<For>(body.stmts[loops.back()]).end.index <= i)
-      loops.pop_back();
-    const auto use = [&](LocalId local) {
-      std::uint32_t last = i;
-      for (std::uint32_t loop : loops) {
-        if (begin[local] < loop) last = std::max(last, std::get<For>(body.stmts[loop]).end.index);
-      }
-      end[local] = std::max(end[local], last);
-    };
-    for (LocalId local : mentioned(body, stmt)) use(local);
-    if (const LocalId local = declared(stmt); local.exists()) begin[local] = i;
-    if (const Assign* given = std::get_if<Assign>(&stmt)) {
-      use(given->local);
-      const bool is_innermost =
-          !loops.empty() &&
-          std::none_of(body.stmts.begin() + loops.back() + 1,
-                       body.stmts.begin() + std::get<For>(body.stmts[loops.back()]).end.index,
-                       [](const Stmt& inside) {
-                         return std::holds_alternative<For>(inside) ||
-                                std::holds_alternative<Barrier>(inside);
-                       });
-      is_chain = is_chain || (is_innermost && registers(given->local) != 0);
-    }
-    if (std::holds_alternative<For>(stmt)) {
-      loops.push_back(i);
-      has_loops = true;
-    }
-  }
-  std::vector<std::int64_t> change(body.stmts.size() + 2);
-  for (const auto& [local, last] : end) {
-    change[begin[local]] += static_cast<std::int64_t>(registers(local));
-    change[last + 1] -= static_cast<std::int64_t>(registers(local));
-  }
-  std::int64_t now = 1;
-  std::int64_t most = 1;
-  for (std::int64_t by : change) most = std::max(most, now += by);
-  const bool has_much = !has_loops && body.exprs.size() > kMuch && can_regroup(program);
+  const Demand demand = demand_of(program, shapes);
+  const std::size_t size = program.body.exprs.size();
+  const bool is_free = has_free_workgroups(program);
+  const bool has_much = !demand.has_loops && size > kMuch && is_free;
   CpuTarget result = target;
-  if ((!is_chain && !has_much) || body.exprs.size() > kTooMuch) return result;
-  if ((!target.gathers || target.slow_gathers) && is_chain && most * 4 <= kMaxInStreams &&
-      looks_up(program, shapes)) {
-    result.width = most * 8 <= kMaxInStreams ? 8 : 4;
+  if ((!demand.is_chain && !has_much) || size > kTooMuch) return result;
+  if ((!target.gathers || target.slow_gathers) && demand.is_chain &&
+      demand.numbers * 4 <= kMaxInStreams && looks_up(program, shapes)) {
+    result.width = demand.numbers * 8 <= kMaxInStreams ? 8 : 4;
     result.is_scalar = true;
     return result;
   }
-  const unsigned limit = is_chain ? 4 : 2;
+  const unsigned limit = demand.is_chain ? 4 : 2;
   const std::uint32_t row = program.workgroup_size[0];
-  for (unsigned times = 2; times <= limit && most * times <= target.registers / 2; times *= 2) {
-    if (!can_regroup(program) && row % (target.width * times) != 0) break;
+  for (unsigned times = 2; times <= limit && demand.numbers * times <= target.registers / 2;
+       times *= 2) {
+    if (!is_free && row % (target.width * times) != 0) break;
     result.width = target.width * times;
   }
   // Without masks for bytes LLVM keeps one for each vector, and does not take wide ones apart.
@@ -196,42 +178,13 @@ CpuTarget fitted(const CpuTarget& target, const Program& program) {
 std::optional<Program> regrouped(const Program& program, unsigned width) {
   constexpr std::uint32_t kInvocations = 1024;
   const auto& size = program.workgroup_size;
-  if (!can_regroup(program)) return std::nullopt;
+  if (!has_free_workgroups(program)) return std::nullopt;
   const bool shows = std::ranges::any_of(program.body.exprs, [&](const Expr& expr) {
     return (expr.op == Operation::WorkgroupId || expr.op == Operation::LocalId) &&
            size[expr.detail] != 1;
   });
   if (shows && size[0] % width == 0) return std::nullopt;
-
-  struct Ids {
-    Draft& draft;
-    std::vector<ExprId> memo;
-
-    Keep statement(StmtId, const Stmt& source) {
-      Stmt stmt = source;
-      for_each_root(stmt, [&](ExprId& root) {
-        if (!root.exists()) return;
-        root = copy_expr(draft, root, memo, [&](ExprId, const Expr& expr, std::span<const ExprId>) {
-          const bool local = expr.op == Operation::LocalId;
-          if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
-          Simplifier& make = draft.make();
-          const ExprId whole = make.make(Operation::InvocationId, expr.detail, 0, {});
-          return make.make(local ? Operation::Mod : Operation::Div,
-                           {whole, make.number(draft.from().workgroup_size[expr.detail])});
-        });
-      });
-      draft.put(stmt);
-      return Keep::All;
-    }
-    void else_begins(StmtId) {}
-    void closes(StmtId) {}
-  };
-  Draft draft(program, kNothing);
-  Ids pass{draft, std::vector<ExprId>(program.body.exprs.size())};
-  rewrite(draft, pass);
-  Program result = std::move(draft).finish();
-  result.workgroup_size = {kInvocations, shares_rows(program) ? kSharedRows : 1, 1};
-  return result;
+  return regrouped(program, {kInvocations, shares_rows(program) ? kSharedRows : 1, 1});
 }
 
 }  // namespace vyre

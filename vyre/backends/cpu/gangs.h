@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 
 #include "vyre/backends/cpu/emit.h"
 #include "vyre/ir/program.h"
@@ -12,9 +11,6 @@ namespace vyre {
 // Whether an access that is not proved is in bounds as soon as its buffer is as long as may be
 // expected: ranges know where its index ends.
 bool ends_early(const Program& program, const CheckedAccess& access);
-
-// The locals that a statement reads.
-std::set<LocalId> mentioned(const Body& body, const Stmt& stmt);
 
 // The target with the width that fits a program: more than a vector holds where one waits for
 // itself most of the time, and registers hold all that several need; and without vectors where it

@@ -148,6 +148,15 @@ Ir::Value Ir::declare(const char* name, std::span<Type> parameters, bool is_expo
   return function;
 }
 
+void Ir::call_function(Value function, std::span<const Value> args) {
+  std::vector<Value> list(args.begin(), args.end());
+  std::vector<Type> types;
+  for (Value arg : args) types.push_back(type(arg));
+  const auto count = static_cast<unsigned>(list.size());
+  api_.BuildCall2(builder_, api_.FunctionType(nothing, types.data(), count, 0), function,
+                  list.data(), count, "");
+}
+
 void Ir::begin(Value function) {
   function_ = function;
   entry_ = block("locals");
@@ -164,7 +173,7 @@ void Ir::attribute(Value function, unsigned index, const char* name) {
 void Ir::attribute(Value function, const char* key, const std::string& value) {
   const std::string_view name = key;
   api_.AddAttributeAtIndex(
-      function, 0xffffffff,
+      function, kFunction,
       api_.CreateStringAttribute(context_, name.data(), static_cast<unsigned>(name.size()),
                                  value.data(), static_cast<unsigned>(value.size())));
 }

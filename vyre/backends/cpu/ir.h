@@ -147,17 +147,49 @@ class Ir {
     if (!is_closed()) api_.BuildRetVoid(builder_);
   }
   Value phi(Type type, std::initializer_list<std::pair<Value, Block>> from);
+  // Writes body() for where a condition holds, and goes on after it.
+  template <class Body>
+  void only_if(Value condition, const char* name, const char* after, Body body) {
+    const Block yes = block(name);
+    const Block no = block(after);
+    branch(condition, yes, no);
+    go_on(yes);
+    body();
+    jump(no);
+    go_on(no);
+  }
+  // Writes yes() or no(), and goes on after both. The names are of these and of the rest.
+  template <class Yes, class No>
+  void if_else(Value condition, std::array<const char*, 3> names, Yes yes, No no) {
+    const std::array<Block, 3> blocks{block(names[0]), block(names[1]), block(names[2])};
+    branch(condition, blocks[0], blocks[1]);
+    go_on(blocks[0]);
+    yes();
+    jump(blocks[2]);
+    go_on(blocks[1]);
+    no();
+    jump(blocks[2]);
+    go_on(blocks[2]);
+  }
   // Calls body(counter) for each i64 from `from` up to `to`; it may make blocks of its own.
   template <class Body>
   void loop(const char* name, Value from, Value to, Body body);
 
   // --- Functions
+  static constexpr unsigned kFunction = 0xffffffff;  // where the attributes of a function are
+  // Without a result.
   Value declare(const char* name, std::span<Type> parameters, bool is_exported);
-  // What is written goes there.
-  void begin(Value function);
+  void call_function(Value function, std::span<const Value> args);
   Value parameter(unsigned index) { return api_.GetParam(function_, index); }
-  // After the locals of the function it goes on here.
-  void begin_at(Block start) {
+  // Writes a function: enter() in its first block, where locals are, then body().
+  template <class Enter, class Body>
+  void define(Value function, Enter enter, Body body) {
+    begin(function);
+    enter();
+    const Block start = block("start");
+    go_on(start);
+    body();
+    leave();
     go_on(entry_);
     jump(start);
   }
@@ -170,6 +202,7 @@ class Ir {
   const std::string& problem() const { return problem_; }
 
  private:
+  void begin(Value function);
   void note(llvm::Diagnostic diagnostic);
 
   const llvm::Api& api_;
@@ -189,18 +222,18 @@ void Ir::loop(const char* name, Value from, Value to, Body body) {
   const Block before = here();
   const Block head = block(name);
   const Block inside = block("body");
-  const Block behind = block("behind");
+  const Block after = block("behind");
   jump(head);
   go_on(head);
   const Value counter = phi(i64, {{from, before}});
-  branch(compare(llvm::Compare::Ult, counter, to), inside, behind);
+  branch(compare(llvm::Compare::Ult, counter, to), inside, after);
   go_on(inside);
   body(counter);
   Value next = add(counter, wide(1));
   Block end = here();
   jump(head);
   api_.AddIncoming(counter, &next, &end, 1);
-  go_on(behind);
+  go_on(after);
 }
 
 }  // namespace vyre

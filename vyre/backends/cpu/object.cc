@@ -124,6 +124,146 @@ const char* relocate(std::byte*, std::uint64_t, std::uint64_t, std::uint64_t) {
 }
 #endif
 
+// What is read of an object file, one step after the other. Each gives what is wrong; null:
+// nothing.
+class Loader {
+ public:
+  explicit Loader(std::string_view bytes) : file_(bytes) {}
+
+  const char* place_sections();
+  const char* place_symbols();
+  const char* copy_sections(std::byte* base) const;
+  const char* relocate_all(std::byte* base) const;
+  std::uint64_t size() const { return size_ + stubs_.size() * kStub; }
+  std::uint64_t entry() const { return entry_; }
+
+ private:
+  struct Section {
+    Elf64_Shdr header;
+    std::uint64_t place = 0;
+
+    bool is_loaded() const { return (header.sh_flags & SHF_ALLOC) != 0; }
+  };
+  struct Symbol {
+    bool known = false;
+    std::uint64_t place = 0;
+  };
+  void place_symbol(const Elf64_Sym& symbol, std::string_view name);
+  const char* relocate_one(std::byte* base, const Section& target, const Elf64_Rela& entry) const;
+
+  const Reader file_;
+  std::vector<Section> sections_;
+  std::vector<Symbol> symbols_;
+  std::vector<const void*> stubs_;  // to functions from outside, after the sections
+  std::uint64_t size_ = kStub;      // of the sections; nothing begins at the very beginning
+  std::uint64_t entry_ = 0;         // of the kernel; 0: there is none
+};
+
+const char* Loader::place_sections() {
+  const auto header = file_.read<Elf64_Ehdr>(0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL ||
+      header->e_shentsize != sizeof(Elf64_Shdr)) {
+    return "it is not an object file";
+  }
+  if (kMachine == EM_NONE) return "code for this machine cannot be loaded";
+  if (header->e_machine != kMachine) return "it is for another machine";
+  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
+    const auto section = file_.read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
+    if (!section) return "a section is not there";
+    Section& placed = sections_.emplace_back(*section);
+    if (!placed.is_loaded() || section->sh_size == 0) continue;
+    const std::uint64_t align = section->sh_addralign == 0 ? 1 : section->sh_addralign;
+    if ((align & (align - 1)) != 0 || align > 4096 || section->sh_size > kMaxBytes) {
+      return "a section has a strange size";
+    }
+    placed.place = (size_ + align - 1) / align * align;
+    size_ = placed.place + section->sh_size;
+    if (size_ > kMaxBytes) return "it is too large";
+  }
+  size_ = (size_ + kStub - 1) / kStub * kStub;
+  return nullptr;
+}
+
+const char* Loader::place_symbols() {
+  for (const Section& section : sections_) {
+    const Elf64_Shdr& table = section.header;
+    if (table.sh_type != SHT_SYMTAB) continue;
+    if (!symbols_.empty() || table.sh_link >= sections_.size()) return "its symbols are odd";
+    const Elf64_Shdr& names = sections_[table.sh_link].header;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+      const auto symbol = file_.read<Elf64_Sym>(table.sh_offset + at);
+      const auto all = file_.part(names.sh_offset, names.sh_size);
+      if (!symbol || !all || symbol->st_name > all->size()) return "a symbol is not there";
+      const std::string_view name = all->substr(symbol->st_name);
+      place_symbol(*symbol, name.substr(0, name.find('\0')));
+    }
+  }
+  return entry_ == 0 ? "it has no kernel" : nullptr;
+}
+
+void Loader::place_symbol(const Elf64_Sym& symbol, std::string_view name) {
+  Symbol& known = symbols_.emplace_back();
+  if (symbol.st_shndx == SHN_UNDEF) {
+    const void* address = outside(name);
+    if (address == nullptr) return;
+    known = {true, size_ + stubs_.size() * kStub};
+    stubs_.push_back(address);
+  } else if (symbol.st_shndx < sections_.size()) {
+    const Section& home = sections_[symbol.st_shndx];
+    if (!home.is_loaded() || symbol.st_value > home.header.sh_size) return;
+    known = {true, home.place + symbol.st_value};
+    const bool is_code = (home.header.sh_flags & SHF_EXECINSTR) != 0;
+    if (name == "vyre_kernel" && is_code && symbol.st_value < home.header.sh_size) {
+      entry_ = known.place;
+    }
+  }
+}
+
+const char* Loader::copy_sections(std::byte* base) const {
+  for (const Section& section : sections_) {
+    if (!section.is_loaded() || section.header.sh_size == 0) continue;
+    if (section.header.sh_type == SHT_NOBITS) continue;
+    const auto contents = file_.part(section.header.sh_offset, section.header.sh_size);
+    if (!contents) return "a section is not there";
+    std::memcpy(base + section.place, contents->data(), contents->size());
+  }
+  for (std::size_t i = 0; i < stubs_.size(); ++i) {
+    std::memcpy(base + size_ + i * kStub, kJump, sizeof kJump);
+    std::memcpy(base + size_ + i * kStub + sizeof kJump, &stubs_[i], sizeof(void*));
+  }
+  return nullptr;
+}
+
+const char* Loader::relocate_all(std::byte* base) const {
+  for (const Section& section : sections_) {
+    const Elf64_Shdr& list = section.header;
+    if (list.sh_type == SHT_REL) return "its relocations are odd";
+    if (list.sh_type != SHT_RELA || list.sh_info >= sections_.size()) continue;
+    const Section& target = sections_[list.sh_info];
+    if (!target.is_loaded()) continue;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= list.sh_size; at += sizeof(Elf64_Rela)) {
+      const auto entry = file_.read<Elf64_Rela>(list.sh_offset + at);
+      if (!entry) return "a relocation is not there";
+      if (const char* wrong = relocate_one(base, target, *entry)) return wrong;
+    }
+  }
+  return nullptr;
+}
+
+const char* Loader::relocate_one(std::byte* base, const Section& target,
+                                 const Elf64_Rela& entry) const {
+  const std::uint64_t index = ELF64_R_SYM(entry.r_info);
+  const std::uint64_t kind = ELF64_R_TYPE(entry.r_info);
+  if (index >= symbols_.size() || !symbols_[index].known) return "it calls what is not there";
+  if (entry.r_offset > target.header.sh_size ||
+      target.header.sh_size - entry.r_offset < width_of(kind)) {
+    return "a relocation is outside of its section";
+  }
+  const std::uint64_t symbol = symbols_[index].place + static_cast<std::uint64_t>(entry.r_addend);
+  return relocate(base, target.place + entry.r_offset, symbol, kind);
+}
+
 }  // namespace
 
 LoadedCode::~LoadedCode() {
@@ -135,124 +275,25 @@ std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::strin
     reason = why;
     return nullptr;
   };
-  const Reader file(bytes);
-  const auto header = file.read<Elf64_Ehdr>(0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-      header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL ||
-      header->e_shentsize != sizeof(Elf64_Shdr)) {
-    return fail("it is not an object file");
-  }
-  if (kMachine == EM_NONE) return fail("code for this machine cannot be loaded");
-  if (header->e_machine != kMachine) return fail("it is for another machine");
-
-  // Where each section goes.
-  std::vector<Elf64_Shdr> sections;
-  std::vector<std::uint64_t> places;
-  std::uint64_t size = kStub;  // nothing begins at the very beginning
-  for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
-    const auto section = file.read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
-    if (!section) return fail("a section is not there");
-    sections.push_back(*section);
-    places.push_back(0);
-    if ((section->sh_flags & SHF_ALLOC) == 0 || section->sh_size == 0) continue;
-    const std::uint64_t align = section->sh_addralign == 0 ? 1 : section->sh_addralign;
-    if ((align & (align - 1)) != 0 || align > 4096 || section->sh_size > kMaxBytes) {
-      return fail("a section has a strange size");
-    }
-    size = (size + align - 1) / align * align;
-    places.back() = size;
-    size += section->sh_size;
-    if (size > kMaxBytes) return fail("it is too large");
-  }
-
-  // The symbols; those from outside get a stub behind the sections.
-  struct Symbol {
-    bool known = false;
-    std::uint64_t place = 0;
-  };
-  std::vector<Symbol> symbols;
-  std::vector<const void*> stubs;
-  std::uint64_t entry = 0;
-  bool has_entry = false;
-  size = (size + kStub - 1) / kStub * kStub;
-  for (const Elf64_Shdr& table : sections) {
-    if (table.sh_type != SHT_SYMTAB) continue;
-    if (!symbols.empty() || table.sh_link >= sections.size()) return fail("its symbols are odd");
-    const Elf64_Shdr& names = sections[table.sh_link];
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
-      const auto symbol = file.read<Elf64_Sym>(table.sh_offset + at);
-      const auto all = file.part(names.sh_offset, names.sh_size);
-      if (!symbol || !all || symbol->st_name > all->size()) return fail("a symbol is not there");
-      std::string_view name = all->substr(symbol->st_name);
-      name = name.substr(0, name.find('\0'));
-      Symbol& known = symbols.emplace_back();
-      if (symbol->st_shndx == SHN_UNDEF) {
-        const void* address = outside(name);
-        if (address == nullptr) continue;
-        known = {true, size + stubs.size() * kStub};
-        stubs.push_back(address);
-      } else if (symbol->st_shndx < sections.size()) {
-        const Elf64_Shdr& home = sections[symbol->st_shndx];
-        if ((home.sh_flags & SHF_ALLOC) == 0 || symbol->st_value > home.sh_size) continue;
-        known = {true, places[symbol->st_shndx] + symbol->st_value};
-        if (name == "vyre_kernel") {
-          entry = known.place;
-          has_entry = (home.sh_flags & SHF_EXECINSTR) != 0 && symbol->st_value < home.sh_size;
-        }
-      }
-    }
-  }
-  if (!has_entry) return fail("it has no kernel");
-  const std::uint64_t total = size + stubs.size() * kStub;
+  Loader loader(bytes);
+  if (const char* wrong = loader.place_sections()) return fail(wrong);
+  if (const char* wrong = loader.place_symbols()) return fail(wrong);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-
   auto code = std::make_shared<LoadedCode>();
-  code->bytes_ = static_cast<std::size_t>((total + page - 1) / page * page);
+  code->bytes_ = static_cast<std::size_t>((loader.size() + page - 1) / page * page);
   void* memory =
       mmap(nullptr, code->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return fail("there is no memory for it");
   code->memory_ = memory;
   auto* base = static_cast<std::byte*>(memory);
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    const Elf64_Shdr& section = sections[i];
-    if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_size == 0) continue;
-    if (section.sh_type == SHT_NOBITS) continue;
-    const auto contents = file.part(section.sh_offset, section.sh_size);
-    if (!contents) return fail("a section is not there");
-    std::memcpy(base + places[i], contents->data(), contents->size());
-  }
-  for (std::size_t i = 0; i < stubs.size(); ++i) {
-    std::memcpy(base + size + i * kStub, kJump, sizeof kJump);
-    std::memcpy(base + size + i * kStub + sizeof kJump, &stubs[i], sizeof(void*));
-  }
-  for (const Elf64_Shdr& list : sections) {
-    if (list.sh_type == SHT_REL) return fail("its relocations are odd");
-    if (list.sh_type != SHT_RELA || list.sh_info >= sections.size()) continue;
-    const Elf64_Shdr& target = sections[list.sh_info];
-    if ((target.sh_flags & SHF_ALLOC) == 0) continue;
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= list.sh_size; at += sizeof(Elf64_Rela)) {
-      const auto entry_of = file.read<Elf64_Rela>(list.sh_offset + at);
-      if (!entry_of) return fail("a relocation is not there");
-      const std::uint64_t index = ELF64_R_SYM(entry_of->r_info);
-      const std::uint64_t kind = ELF64_R_TYPE(entry_of->r_info);
-      const std::uint64_t width = width_of(kind);
-      if (index >= symbols.size() || !symbols[index].known)
-        return fail("it calls what is not there");
-      if (entry_of->r_offset > target.sh_size || target.sh_size - entry_of->r_offset < width) {
-        return fail("a relocation is outside of its section");
-      }
-      const std::uint64_t place = places[list.sh_info] + entry_of->r_offset;
-      const std::uint64_t symbol =
-          symbols[index].place + static_cast<std::uint64_t>(entry_of->r_addend);
-      if (const char* wrong = relocate(base, place, symbol, kind)) return fail(wrong);
-    }
-  }
+  if (const char* wrong = loader.copy_sections(base)) return fail(wrong);
+  if (const char* wrong = loader.relocate_all(base)) return fail(wrong);
   auto* text = reinterpret_cast<char*>(base);
   __builtin___clear_cache(text, text + code->bytes_);  // of instructions, which not all CPUs watch
   if (mprotect(memory, code->bytes_, PROT_READ | PROT_EXEC) != 0) {
     return fail("this system does not let memory be executed");
   }
-  code->kernel = reinterpret_cast<CpuKernel>(base + entry);
+  code->kernel = reinterpret_cast<CpuKernel>(base + loader.entry());
   return code;
 }
 

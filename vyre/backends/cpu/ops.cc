@@ -1,5 +1,7 @@
 #include "vyre/backends/cpu/ops.h"
 
+#include <cassert>
+
 #include "vyre/ir/ops.h"
 
 namespace vyre {
@@ -63,10 +65,9 @@ Lanes Ops::select(Lanes condition, Lanes yes, Lanes no) {
 }
 
 Lanes Ops::apply(Operation op, Lanes a, Lanes b) {
-  const bool unary = kArity[static_cast<std::size_t>(op)] == 1;
+  const bool unary = arity(op) == 1;
   if (unary) b = a;
   unify(a, b);
-  const OperationInfo& row = info(op);
   if (op == Operation::LogicalNot) return bit(ir_.invert(truth(a)));
   if (op == Operation::And) return bit(ir_.both(truth(a), truth(b)));
   if (op == Operation::Or) return bit(ir_.either(truth(a), truth(b)));
@@ -82,11 +83,11 @@ Lanes Ops::apply(Operation op, Lanes a, Lanes b) {
   b = whole(b);
   if (a.type == DataType::U128) return of_pair(op, a, b);
   const unsigned width = part_bits(a.type);
-  const bool is_signed = a.type == DataType::I32;
-  const bool vector = a.type == DataType::Vec2U32 || a.type == DataType::Vec4U32;
+  const bool is_signed = has_sign(a.type);
+  const bool vector = vyre::is_vector(a.type);
   const bool counts = op == Operation::Popcount || op == Operation::Clz || op == Operation::Ctz;
   Lanes result{result_of(op, a.type), false, {}};
-  if (row.signature == Signature::Test && !counts) {
+  if (gives_truth(op)) {
     if (!vector) return bit(test(op, is_signed, a.parts[0], b.parts[0]));
     for (std::size_t i = 0; i < part_count(a.type); ++i) {
       result.parts[i] = ir_.zext(test(op, false, a.parts[i], b.parts[i]), 32);
@@ -101,14 +102,17 @@ Lanes Ops::apply(Operation op, Lanes a, Lanes b) {
 }
 
 Value Ops::test(Operation op, bool is_signed, Value a, Value b) {
-  switch (op) {
-    case Operation::Eq: return ir_.compare(Compare::Eq, a, b);
-    case Operation::Ne: return ir_.compare(Compare::Ne, a, b);
-    case Operation::Lt: return ir_.compare(is_signed ? Compare::Slt : Compare::Ult, a, b);
-    case Operation::Gt: return ir_.compare(is_signed ? Compare::Sgt : Compare::Ugt, a, b);
-    case Operation::Le: return ir_.compare(is_signed ? Compare::Sle : Compare::Ule, a, b);
-    default: return ir_.compare(is_signed ? Compare::Sge : Compare::Uge, a, b);
-  }
+  constexpr struct {
+    Operation op;
+    Compare on_unsigned, on_signed;
+  } kTests[] = {
+      {Operation::Eq, Compare::Eq, Compare::Eq},   {Operation::Ne, Compare::Ne, Compare::Ne},
+      {Operation::Lt, Compare::Ult, Compare::Slt}, {Operation::Gt, Compare::Ugt, Compare::Sgt},
+      {Operation::Le, Compare::Ule, Compare::Sle}, {Operation::Ge, Compare::Uge, Compare::Sge},
+  };
+  const auto* row = std::ranges::find(kTests, op, [](const auto& r) { return r.op; });
+  assert(row != std::end(kTests));
+  return ir_.compare(is_signed ? row->on_signed : row->on_unsigned, a, b);
 }
 
 // A count of 32 bits for a value of so many, modulo that. LLVM 19 gets counts of 0 wrong where two
@@ -164,7 +168,7 @@ Value Ops::number(Operation op, unsigned bits, bool is_signed, Value a, Value b)
     case Operation::Gt:
     case Operation::Le:
     case Operation::Ge:  // tests
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;
   }
@@ -261,17 +265,6 @@ Value Ops::high_product(unsigned bits, Value a, Value b) {
 
 // --- 128 bits, as two parts ---------------------------------------------------------------------
 
-Ops::Pair Ops::sum(Pair a, Pair b) {
-  const Value low = ir_.add(a.low, b.low);
-  const Value carry = ir_.zext(ir_.compare(Compare::Ult, low, a.low), 64);
-  return {low, ir_.add(ir_.add(a.high, b.high), carry)};
-}
-
-Ops::Pair Ops::difference(Pair a, Pair b) {
-  const Value borrow = ir_.zext(ir_.compare(Compare::Ult, a.low, b.low), 64);
-  return {ir_.sub(a.low, b.low), ir_.sub(ir_.sub(a.high, b.high), borrow)};
-}
-
 Value Ops::less(Pair a, Pair b) {
   const Value below = ir_.compare(Compare::Ult, a.low, b.low);
   const Value same = ir_.compare(Compare::Eq, a.high, b.high);
@@ -321,44 +314,19 @@ Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
   const Pair a{left.parts[0], left.parts[1]};
   const Pair b{right.parts[0], right.parts[1]};  // or a count
   const auto pair = [](Pair of) { return Lanes{DataType::U128, false, {of.low, of.high}}; };
-  const auto word = [&](Value of) { return Lanes{DataType::U32, false, {ir_.trunc(of, 32)}}; };
   const auto either = [&](Value test, Pair yes, Pair no) {
     return pair({ir_.select(test, yes.low, no.low), ir_.select(test, yes.high, no.high)});
   };
-  const auto unary = [&](const char* name, Value of) {
-    return ir_.call(name, {of, ir_.zero(ir_.boolean)});
-  };
   const Value zero = ir_.zero(ir_.type(a.low));
-  const Pair none{zero, zero};
-  const Pair all{ir_.ones(ir_.type(a.low)), ir_.ones(ir_.type(a.low))};
   // A count modulo 64, and whether it is 64 or more modulo 128.
   const auto count = [&] { return count_for(b.low, 64, true); };
   const auto is_far = [&] { return ir_.not_zero(ir_.both(b.low, ir_.like(b.low, 32, 64))); };
   switch (op) {
-    case Operation::Negate: return pair(difference(none, a));
     case Operation::BitNot: return pair({ir_.invert(a.low), ir_.invert(a.high)});
-    case Operation::Popcount:
-      return word(ir_.add(ir_.call("llvm.ctpop", {a.low}), ir_.call("llvm.ctpop", {a.high})));
-    case Operation::Clz:
-      return word(ir_.select(ir_.equal_zero(a.high),
-                             ir_.add(unary("llvm.ctlz", a.low), ir_.like(a.low, 64, 64)),
-                             unary("llvm.ctlz", a.high)));
-    case Operation::Ctz:
-      return word(ir_.select(ir_.equal_zero(a.low),
-                             ir_.add(unary("llvm.cttz", a.high), ir_.like(a.low, 64, 64)),
-                             unary("llvm.cttz", a.low)));
-    case Operation::ReverseBits:
-      return pair({ir_.call("llvm.bitreverse", {a.high}), ir_.call("llvm.bitreverse", {a.low})});
     case Operation::Eq:
-    case Operation::Ne: {
-      const Value differing =
-          ir_.either(ir_.exclusive(a.low, b.low), ir_.exclusive(a.high, b.high));
-      return bit(op == Operation::Eq ? ir_.equal_zero(differing) : ir_.not_zero(differing));
-    }
+      return bit(
+          ir_.equal_zero(ir_.either(ir_.exclusive(a.low, b.low), ir_.exclusive(a.high, b.high))));
     case Operation::Lt: return bit(less(a, b));
-    case Operation::Gt: return bit(less(b, a));
-    case Operation::Le: return bit(ir_.invert(less(b, a)));
-    case Operation::Ge: return bit(ir_.invert(less(a, b)));
     case Operation::BitOr: return pair({ir_.either(a.low, b.low), ir_.either(a.high, b.high)});
     case Operation::BitXor:
       return pair({ir_.exclusive(a.low, b.low), ir_.exclusive(a.high, b.high)});
@@ -371,37 +339,42 @@ Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
       const Value high = ir_.lshr(a.high, count());
       return either(is_far(), {high, zero}, {shifted_pair(false, a, count()), high});
     }
-    case Operation::RotateLeft:
-    case Operation::RotateRight: {
-      const Lanes turned = either(is_far(), {a.high, a.low}, a);
-      const Value low = turned.parts[0];
-      const Value high = turned.parts[1];
-      const bool left_turn = op == Operation::RotateLeft;
-      const Value first = shifted_pair(left_turn, {low, high}, count());
-      const Value second = shifted_pair(left_turn, {high, low}, count());
-      return left_turn ? pair({second, first}) : pair({first, second});
+    case Operation::Add: {
+      const Value low = ir_.add(a.low, b.low);
+      const Value carry = ir_.zext(ir_.compare(Compare::Ult, low, a.low), 64);
+      return pair({low, ir_.add(ir_.add(a.high, b.high), carry)});
     }
-    case Operation::Add: return pair(sum(a, b));
-    case Operation::Sub: return pair(difference(a, b));
+    case Operation::Sub: {
+      const Value borrow = ir_.zext(ir_.compare(Compare::Ult, a.low, b.low), 64);
+      return pair({ir_.sub(a.low, b.low), ir_.sub(ir_.sub(a.high, b.high), borrow)});
+    }
     case Operation::Mul: {
       const Value cross = ir_.add(ir_.mul(a.low, b.high), ir_.mul(a.high, b.low));
       return pair({ir_.mul(a.low, b.low), ir_.add(high_product(64, a.low, b.low), cross)});
     }
     case Operation::Div:
     case Operation::Mod: return pair(divided(op, a, b));
-    case Operation::Min: return either(less(a, b), a, b);
-    case Operation::Max: return either(less(a, b), b, a);
-    case Operation::AbsDiff: return either(less(a, b), difference(b, a), difference(a, b));
-    case Operation::AddSat: {
-      const Pair total = sum(a, b);
-      return either(less(total, a), all, total);
-    }
-    case Operation::SubSat: return either(less(a, b), none, difference(a, b));
-    case Operation::MulHigh:  // not of this type
+    case Operation::Negate:
+    case Operation::Popcount:
+    case Operation::Clz:
+    case Operation::Ctz:
+    case Operation::ReverseBits:
+    case Operation::Ne:
+    case Operation::Gt:
+    case Operation::Le:
+    case Operation::Ge:
+    case Operation::Min:
+    case Operation::Max:
+    case Operation::AbsDiff:
+    case Operation::AddSat:
+    case Operation::SubSat:
+    case Operation::RotateLeft:
+    case Operation::RotateRight:  // lowered
+    case Operation::MulHigh:      // not of this type
     case Operation::LogicalNot:
     case Operation::Or:
     case Operation::And:
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;
   }
@@ -463,11 +436,11 @@ Lanes Ops::cast(DataType target, Lanes value) {
   if (part_bits(source) == 64) {
     result.parts[0] = first;
   } else {
-    result.parts[0] = source == DataType::I32 ? ir_.sext(first, 64) : ir_.zext(first, 64);
+    result.parts[0] = has_sign(source) ? ir_.sext(first, 64) : ir_.zext(first, 64);
   }
   if (target == DataType::U128) {
-    result.parts[1] = source == DataType::I32 ? ir_.ashr(result.parts[0], ir_.like(first, 64, 63))
-                                              : ir_.zero(ir_.type(result.parts[0]));
+    result.parts[1] = has_sign(source) ? ir_.ashr(result.parts[0], ir_.like(first, 64, 63))
+                                       : ir_.zero(ir_.type(result.parts[0]));
   }
   return result;
 }

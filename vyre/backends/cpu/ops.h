@@ -1,6 +1,7 @@
 // The operations of programs in LLVM IR, each for one invocation or for the lanes of a gang.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -22,16 +23,9 @@ struct Lanes {
 
 // How many parts a type has, and the bits of each.
 inline std::size_t part_count(DataType type) {
-  switch (type) {
-    case DataType::Vec4U32: return 4;
-    case DataType::Vec2U32:
-    case DataType::U128: return 2;
-    default: return 1;
-  }
+  return type == DataType::U128 ? 2 : lane_count(type);
 }
-inline unsigned part_bits(DataType type) {
-  return type == DataType::U64 || type == DataType::U128 ? 64 : 32;
-}
+inline unsigned part_bits(DataType type) { return std::min(lane_bits(type), 64u); }
 
 class Ops {
  public:
@@ -68,8 +62,6 @@ class Ops {
   Value high_words(Value a, Value b);
   Value halves(std::uint64_t number);
   Lanes of_pair(Operation op, const Lanes& a, const Lanes& b);
-  Pair sum(Pair a, Pair b);
-  Pair difference(Pair a, Pair b);
   Value less(Pair a, Pair b);
   Pair divided(Operation op, Pair a, Pair b);
   Value shifted_pair(bool left, Pair a, Value count);

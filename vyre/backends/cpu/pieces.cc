@@ -15,61 +15,61 @@ constexpr std::uint64_t kCall = 6;
 // A statement has at most about so many expressions.
 constexpr std::uint32_t kMaxExpressions = 200;
 
+enum class Work : std::uint8_t { Short, Compare, Shift, Count, Reverse, Mul, MulHigh, Divide };
+
+Work work_of(Operation op) {
+  using enum Operation;
+  const auto is = [op](auto... all) { return ((op == all) || ...); };
+  if (is(Div, Mod)) return Work::Divide;
+  if (is(MulHigh)) return Work::MulHigh;
+  if (is(Mul)) return Work::Mul;
+  if (is(ReverseBits)) return Work::Reverse;
+  if (is(Popcount, Clz, Ctz)) return Work::Count;
+  if (is(Shl, Shr, RotateLeft, RotateRight)) return Work::Shift;
+  return gives_truth(op) || is(Min, Max, AddSat, SubSat, AbsDiff) ? Work::Compare : Work::Short;
+}
+
 // Of an operation on vectors; `by_constant`: its second operand is one.
 std::uint64_t weight(Operation op, DataType type, bool by_constant, const CpuTarget& target) {
-  const std::uint64_t parts = part_count(type);
-  const bool wide = part_bits(type) == 64;
+  const bool is_wide = part_bits(type) == 64;
   const bool is_pair = type == DataType::U128;
   const std::uint64_t vectors =
       std::max<std::uint64_t>(1, std::uint64_t{target.width} * part_bits(type) / target.bits);
+  const std::uint64_t each = vectors * part_count(type);
   const bool is_new = target.bits == 512;  // has an instruction for most things
   const bool is_old = target.bits == 128;  // does without many
-  switch (op) {
-    case Operation::Div:
-    case Operation::Mod:
+  switch (work_of(op)) {
+    case Work::Divide:
       if (is_pair) return std::uint64_t{26} * target.width;
-      return wide ? std::uint64_t{6} * target.width : 20 * vectors * parts;
-    case Operation::MulHigh: return (wide ? 14 : 9) * vectors * parts;
-    case Operation::Mul:
+      return is_wide ? std::uint64_t{6} * target.width : 20 * each;
+    case Work::MulHigh: return (is_wide ? 14 : 9) * each;
+    case Work::Mul:
       if (is_pair) return 24 * vectors;
-      return (wide ? (is_new ? 3 : 9) : (is_old ? 5 : 1)) * vectors * parts;
-    case Operation::Popcount:
-    case Operation::Clz:
-    case Operation::Ctz:
-    case Operation::ReverseBits: return 10 * vectors * parts;
-    case Operation::Shl:
-    case Operation::Shr:
-    case Operation::RotateLeft:
-    case Operation::RotateRight:
-      return (is_pair ? 8 : 3) * (is_old && !by_constant ? 4 : 1) * vectors * parts;
-    default: break;
+      return (is_wide ? (is_new ? 3 : 9) : (is_old ? 5 : 1)) * each;
+    case Work::Reverse:
+    case Work::Count: return 10 * each;
+    case Work::Shift: return (is_pair ? 8 : 3) * (is_old && !by_constant ? 4 : 1) * each;
+    case Work::Compare: return (is_pair || (is_wide && !is_new) ? 5 : 1) * each;
+    case Work::Short: break;
   }
-  const bool compares = info(op).signature == Signature::Test || op == Operation::Min ||
-                        op == Operation::Max || op == Operation::AddSat ||
-                        op == Operation::SubSat || op == Operation::AbsDiff;
-  if (compares) return (is_pair || (wide && !is_new) ? 5 : 1) * vectors * parts;
-  return (is_pair ? 4 : 1) * vectors * parts;
+  return (is_pair ? 4 : 1) * each;
 }
 
 // Of one on numbers that are the same in all lanes.
 std::uint64_t scalar_weight(Operation op, DataType type) {
   const std::uint64_t parts = part_count(type);
   const bool is_pair = type == DataType::U128;
-  switch (op) {
-    case Operation::Div:
-    case Operation::Mod: return is_pair ? 30 : 12 * parts;
-    case Operation::ReverseBits: return 20 * parts;
-    case Operation::Popcount:
-    case Operation::Clz:
-    case Operation::Ctz: return 6 * parts;
-    case Operation::Mul: return is_pair ? 8 : parts;
-    case Operation::MulHigh: return 3 * parts;
-    case Operation::Shl:
-    case Operation::Shr:
-    case Operation::RotateLeft:
-    case Operation::RotateRight: return is_pair ? 16 : 3 * parts;
-    default: return is_pair ? 6 : parts;
+  switch (work_of(op)) {
+    case Work::Divide: return is_pair ? 30 : 12 * parts;
+    case Work::Reverse: return 20 * parts;
+    case Work::Count: return 6 * parts;
+    case Work::Mul: return is_pair ? 8 : parts;
+    case Work::MulHigh: return 3 * parts;
+    case Work::Shift: return is_pair ? 16 : 3 * parts;
+    case Work::Compare:
+    case Work::Short: break;
   }
+  return is_pair ? 6 : parts;
 }
 
 // Of a load or store of all lanes, under a mask. `is_row`: of elements side by side.
@@ -136,9 +136,8 @@ class Weights {
     if (expr.op == Operation::Load) {
       return access(expr.args[0], program_.buffers[expr.imm].element, false);
     }
-    const bool is_form = kArity[static_cast<std::size_t>(expr.op)] == 0 ||
-                         expr.op == Operation::Cast || expr.op == Operation::Select ||
-                         has_operand_list(expr.op);
+    const bool is_form = arity(expr.op) == 0 || expr.op == Operation::Cast ||
+                         expr.op == Operation::Select || has_operand_list(expr.op);
     const DataType type = is_form ? types_[id] : types_[operands(body_, expr)[0]];
     if (!varies(id)) return scalar_weight(expr.op, type);
     const std::span<const ExprId> args = operands(body_, expr);
@@ -161,10 +160,10 @@ class Weights {
 
 class Cutter {
  public:
-  Cutter(const Program& program, const std::vector<bool>& on_top, Weights& weights,
+  Cutter(const Program& program, const std::vector<bool>& collective, Weights& weights,
          std::uint64_t most)
       : body_(program.body),
-        on_top_(on_top),
+        collective_(collective),
         weights_(weights),
         most_(most),
         inside_(body_.stmts.size()) {}
@@ -176,14 +175,14 @@ class Cutter {
       const StmtId first{i + 1};
       inside_[i] = weights_(id);
       if (const If* branch = std::get_if<If>(&body_[id])) {
-        inside_[i] += cut(first, branch->else_begin, on_top_[i]);
-        inside_[i] += cut(branch->else_begin, branch->end, on_top_[i]);
+        inside_[i] += cut(first, branch->else_begin, collective_[i]);
+        inside_[i] += cut(branch->else_begin, branch->end, collective_[i]);
       } else if (next(body_, id) > first) {
-        inside_[i] += cut(first, next(body_, id), on_top_[i]);
+        inside_[i] += cut(first, next(body_, id), collective_[i]);
       }
     }
     const StmtId end{body_.stmts.size()};
-    const bool has_barriers = std::ranges::find(on_top_, true) != on_top_.end();
+    const bool has_barriers = std::ranges::find(collective_, true) != collective_.end();
     cut(StmtId{0u}, end, has_barriers);
     add(StmtId{0u}, end, has_barriers);
     return nested();
@@ -196,23 +195,23 @@ class Cutter {
     std::uint64_t weight = 0;
   };
 
-  void add(StmtId begin, StmtId end, bool is_on_top) {
-    made_.push_back({begin, end, is_on_top, 0});
+  void add(StmtId begin, StmtId end, bool is_collective) {
+    made_.push_back({begin, end, is_collective, 0});
   }
 
   // Cuts the statements of a block, if they are too many, and gives what is left in its function.
-  std::uint64_t cut(StmtId begin, StmtId end, bool is_on_top) {
+  std::uint64_t cut(StmtId begin, StmtId end, bool is_collective) {
     std::vector<Item> items;
     for (StmtId id = begin; id < end;) {
-      StmtId behind = next(body_, id);
-      if (is_on_top && !on_top_[id.index]) {
+      StmtId after = next(body_, id);
+      if (is_collective && !collective_[id.index]) {
         // Gangs run all that is between two statements of the workgroup.
-        while (behind < end && !on_top_[behind.index]) behind = next(body_, behind);
-        items.push_back({id, behind, 60 + cut(id, behind, false)});
+        while (after < end && !collective_[after.index]) after = next(body_, after);
+        items.push_back({id, after, 60 + cut(id, after, false)});
       } else {
-        items.push_back({id, behind, inside_[id.index]});
+        items.push_back({id, after, inside_[id.index]});
       }
-      id = behind;
+      id = after;
     }
     const auto total = [&] {
       std::uint64_t sum = 0;
@@ -231,7 +230,7 @@ class Cutter {
       }
       for (Item& group : groups) {
         if (group.weight <= kCall) continue;
-        add(group.begin, group.end, is_on_top);
+        add(group.begin, group.end, is_collective);
         group.weight = kCall;
       }
       items = std::move(groups);
@@ -242,7 +241,8 @@ class Cutter {
   // Outer ones come first. Of those with the same statements, one for the workgroup is outside.
   Pieces nested() {
     std::ranges::sort(made_, [](const Piece& a, const Piece& b) {
-      return std::tuple(a.begin, b.end, b.is_on_top) < std::tuple(b.begin, a.end, a.is_on_top);
+      return std::tuple(a.begin, b.end, b.is_collective) <
+             std::tuple(b.begin, a.end, a.is_collective);
     });
     Pieces pieces;
     pieces.all = std::move(made_);
@@ -255,7 +255,7 @@ class Cutter {
         Piece& piece = pieces.all[number];
         if (!open.empty()) {
           piece.parent = open.back();
-          pieces.found[{piece.parent, piece.begin, piece.is_on_top}] = number;
+          pieces.found[{piece.parent, piece.begin, piece.is_collective}] = number;
         }
         open.push_back(number);
       }
@@ -265,7 +265,7 @@ class Cutter {
   }
 
   const Body& body_;
-  const std::vector<bool>& on_top_;
+  const std::vector<bool>& collective_;
   Weights& weights_;
   const std::uint64_t most_;           // that a function shall have
   std::vector<std::uint64_t> inside_;  // of statements, with what is left of their blocks
@@ -338,16 +338,16 @@ Program with_short_statements(const Program& program) {
 }
 
 std::optional<std::uint32_t> Pieces::find(std::uint32_t parent, StmtId begin,
-                                          bool is_on_top) const {
-  const auto piece = found.find({parent, begin, is_on_top});
+                                          bool is_collective) const {
+  const auto piece = found.find({parent, begin, is_collective});
   if (piece == found.end()) return std::nullopt;
   return piece->second;
 }
 
 Pieces find_pieces(const Program& program, const CpuTarget& target, const Shapes& shapes,
-                   const Types& types, const std::vector<bool>& on_top) {
+                   const Types& types, const std::vector<bool>& collective) {
   Weights weights(program, target, shapes, types, true);
-  return Cutter(program, on_top, weights, target.piece).run();
+  return Cutter(program, collective, weights, target.piece).run();
 }
 
 }  // namespace vyre

@@ -30,8 +30,8 @@ Program with_short_statements(const Program& program);
 struct Piece {
   StmtId begin;
   StmtId end;
-  bool is_on_top = false;    // run for the whole workgroup, not for a gang
-  std::uint32_t parent = 0;  // the piece that calls it
+  bool is_collective = false;  // run for the whole workgroup, not for a gang
+  std::uint32_t parent = 0;    // the piece that calls it
 };
 
 struct Pieces {
@@ -40,11 +40,11 @@ struct Pieces {
   std::map<std::tuple<std::uint32_t, StmtId, bool>, std::uint32_t> found;
 
   // The piece of a function that begins at a statement.
-  std::optional<std::uint32_t> find(std::uint32_t parent, StmtId begin, bool is_on_top) const;
+  std::optional<std::uint32_t> find(std::uint32_t parent, StmtId begin, bool is_collective) const;
 };
 
-// `on_top`: the statements that run for the whole workgroup.
+// `collective`: the statements that run for the whole workgroup.
 Pieces find_pieces(const Program& program, const CpuTarget& target, const Shapes& shapes,
-                   const Types& types, const std::vector<bool>& on_top);
+                   const Types& types, const std::vector<bool>& collective);
 
 }  // namespace vyre

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "vyre/ir/program.h"
 #include "vyre/passes/affine.h"
+#include "vyre/passes/indices.h"
 
 namespace vyre {
 
@@ -33,15 +33,6 @@ struct Records {
     return found == places.end() ? nullptr : &found->second;
   }
 };
-
-// An index of u32 as a sum and a number behind it. `bound` has the values of locals that keep
-// theirs.
-using Terms = std::vector<std::pair<ExprId, bool>>;  // and whether they are subtracted
-struct Split {
-  Terms terms;
-  std::uint32_t offset = 0;
-};
-Split split_index(const Body& body, std::span<const ExprId> bound, ExprId id);
 
 // Of a valid program without calls. Loads are of buffers that nobody writes, and stores have
 // nothing between them that could tell when they happen.

@@ -1,7 +1,6 @@
-#include "vyre/backends/cpu/emitter.h"
-
 #include <algorithm>
 
+#include "vyre/backends/cpu/gang_writer.h"
 #include "vyre/ir/walk.h"
 
 namespace vyre {
@@ -9,349 +8,271 @@ namespace {
 
 using llvm::Compare;
 using Value = Ir::Value;
-using Kind = Shape::Kind;
 
 // How many rounds of a loop pass before it looks whether it shall stop.
 constexpr std::uint32_t kRounds = 4096;
 
-bool is_bitwise(Operation op) {
-  return op == Operation::BitAnd || op == Operation::BitOr || op == Operation::BitXor ||
-         op == Operation::BitNot;
-}
-
 }  // namespace
 
-Lanes CpuEmitter::scalar(ExprId id) {
-  if (fast_ && outcomes_[id.index] >= 0) return ops_.bit(outcome(id));
-  Known& known = firsts_[id.index];
-  if (known.time != time_) {
-    Lanes lanes = computed(id, true);
-    // What is the same in all lanes may be made of what is not.
-    const bool vector = ops_.is_vector(lanes);
-    for (std::size_t i = 0; vector && i < part_count(lanes.type); ++i) {
-      lanes.parts[i] = ir_.lane(lanes.parts[i], 0u);
-    }
-    firsts_[id.index] = {time_, lanes};
-  }
-  return known.lanes;
+GangWriter::GangWriter(Frame& frame, Ops& ops, Moves& moves, LongOps& long_ops)
+    : frame_(frame),
+      ops_(ops),
+      moves_(moves),
+      long_ops_(long_ops),
+      known_(frame.ir, moves),
+      firsts_(body_.exprs.size()),
+      values_(body_.exprs.size()),
+      places_(body_.locals.size()),
+      functions_(facts_.pieces.all.size()) {}
+
+// --- Gangs
+
+void GangWriter::begin_row(Value number) {
+  row_ = number;
+  const Value word = ir_.trunc(number, 32);
+  const auto& size = facts_.program.workgroup_size;
+  first_[1] = ir_.urem(word, ir_.word(size[1]));
+  first_[2] = ir_.udiv(word, ir_.word(size[1]));
 }
 
-Lanes CpuEmitter::value(ExprId id) {
-  if (fast_ && outcomes_[id.index] >= 0) return ops_.bit(outcome(id));
-  if (is_scalar(id)) return scalar(id);
-  Known& known = values_[id.index];
-  if (known.time == time_) return known.lanes;
-  Lanes lanes;
-  if (kind(id) == Kind::Linear) {
-    lanes = ops_.whole(scalar(id));
-    const auto step = static_cast<std::uint32_t>(shapes_[id].stride);
-    if (!ops_.is_vector(lanes)) {
-      lanes.parts[0] = ir_.add(ir_.splat(lanes.parts[0]), ir_.ramp(ir_.i32, 0, step));
-    }
-  } else {
-    lanes = computed(id, false);
-  }
-  values_[id.index] = {time_, lanes};
-  return lanes;
+void GangWriter::begin_gang(Value number_in_row) {
+  gang_in_row_ = number_in_row;
+  gang_ = ir_.add(ir_.mul(row_, ir_.wide(facts_.layout.row_gangs)), number_in_row);
+  first_[0] = ir_.mul(ir_.trunc(number_in_row, 32), ir_.word(width_));
+  if (facts_.layout.in_rows) return;
+  const auto& size = facts_.program.workgroup_size;
+  const auto all = [&](std::uint32_t of) { return ir_.splat_number(ir_.i32, of); };
+  const Value numbers = ir_.add(ir_.splat(first_[0]), ir_.ramp(ir_.i32, 0, 1));
+  first_[0] = ir_.urem(numbers, all(size[0]));
+  first_[1] = ir_.urem(ir_.udiv(numbers, all(size[0])), all(size[1]));
+  first_[2] = ir_.udiv(numbers, all(size[0] * size[1]));
 }
 
-// In the first lane, or in all of them.
-Lanes CpuEmitter::computed(ExprId id, bool in_first) {
-  const Expr& expr = body_[id];
-  const auto operand = [&](ExprId arg) { return in_first ? scalar(arg) : value(arg); };
-  switch (expr.op) {
-    case Operation::Literal: return ops_.constant(type_of_detail(expr), literal_bits(body_, expr));
-    case Operation::Local: {
-      const Place& place = places_[expr.imm];
-      if (at_entry_ && place.bound.exists()) return scalar(place.bound);
-      return read_local(LocalId{expr.imm});
-    }
-    case Operation::Load: return load(id, expr);
-    case Operation::Length:
-      return {DataType::U32, false, {ir_.trunc(buffer_at(expr.imm).length, 32)}};
-    case Operation::InvocationId:
-    case Operation::WorkgroupId:
-    case Operation::LocalId: return id_of(expr);
-    case Operation::Select:
-      return ops_.select(operand(expr.args[0]), operand(expr.args[1]), operand(expr.args[2]));
-    case Operation::Cast: return ops_.cast(type_of_detail(expr), operand(expr.args[0]));
-    case Operation::Vec2:
-    case Operation::Vec4: {
-      Lanes result{types_[id], false, {}};
-      std::size_t count = 0;
-      bool vector = false;
-      for (ExprId arg : operands(body_, expr)) {
-        result.parts[count] = ops_.whole(operand(arg)).parts[0];
-        vector = ir_.is_vector(result.parts[count++]) || vector;
-      }
-      for (std::size_t i = 0; vector && i < count; ++i) {
-        if (!ir_.is_vector(result.parts[i])) result.parts[i] = ir_.splat(result.parts[i]);
-      }
-      return result;
-    }
-    case Operation::Lane: return {DataType::U32, false, {operand(expr.args[0]).parts[expr.detail]}};
-    case Operation::Call: break;  // expanded before
-#define UNARY(name, text, tag, types, signature, laws, meaning) case Operation::name:
-#define BINARY(name, text, precedence, tag, types, signature, laws, meaning) case Operation::name:
-#include "vyre/ir/ops.def"
-      {
-        if (!in_first) {
-          if (const std::optional<Lanes> lanes = of_three(id)) return *lanes;
-        }
-        const std::span<const ExprId> args = operands(body_, expr);
-        return apply(expr.op, operand(args[0]), operand(args[args.size() - 1]));
-      }
-  }
-  return ops_.zero(types_[id]);
+void GangWriter::write_fast(StmtId begin, StmtId end, const FastRow& fast, const char* name) {
+  gang_end_ = ir_.block(name);
+  fast_ = &fast;
+  write(begin, end, nullptr);
+  fast_ = nullptr;
 }
 
-// Adds what a value is made of by bitwise operations, and counts these. Gives whether it is not too
-// much.
-bool CpuEmitter::find_bits(ExprId id, std::vector<ExprId>& leaves, std::size_t& count) const {
-  constexpr std::size_t kMaxCount = 8;
-  const Expr& expr = body_[id];
-  if (!is_bitwise(expr.op) || is_scalar(id)) {
-    if (std::ranges::find(leaves, id) == leaves.end()) leaves.push_back(id);
-    return leaves.size() <= 3;
+void GangWriter::write_checked(StmtId begin, StmtId end, Value present, const char* name) {
+  gang_end_ = ir_.block(name);
+  write(begin, end, present_lanes(present));
+}
+
+void GangWriter::write(StmtId begin, StmtId end, Value mask) {
+  mask_ = first_mask_ = mask;
+  record_parts_.clear();
+  fetched_.clear();
+  alive_ = {};
+  for (StmtId id = begin; id < end && !alive_.exists(); id = next(body_, id)) {
+    if (facts_.leaving[id.index].returns) alive_ = make_mask("alive");
   }
-  return ++count <= kMaxCount && std::ranges::all_of(operands(body_, expr), [&](ExprId arg) {
-    return find_bits(arg, leaves, count);
+  // Locals of another version of the same statements are not those of this one.
+  for (StmtId id = begin; id < end; ++id.index) {
+    const LocalId local = declared(body_[id]);
+    if (!local.exists() || facts_.locals[local.index].crosses || facts_.is_large) continue;
+    places_[local.index] = {};
+  }
+  statements(begin, end, gang_end_);
+  ir_.go_on(gang_end_);
+}
+
+// Of the gang, those that are there and have not returned; null where all are.
+Value GangWriter::present_lanes(Value present) {
+  Value mask = nullptr;
+  if (facts_.is_limited || facts_.layout.row_invocations % width_ != 0) {
+    const Value left = ir_.sub(present, ir_.mul(gang_in_row_, ir_.wide(width_)));
+    const Value few = ir_.trunc(ir_.call("llvm.umin", {left, ir_.wide(width_)}), 32);
+    mask = ir_.compare(Compare::Ult, ir_.ramp(ir_.i32, 0, 1), ir_.splat(few));
+  }
+  if (facts_.returns_far) {
+    mask = moves_.with(mask, moves_.from_bits(kept_alive(gang_)));
+    const Ir::Block some = ir_.block("some");
+    ir_.branch(moves_.any(mask), some, gang_end_);
+    ir_.go_on(some);
+  }
+  return mask;
+}
+
+void GangWriter::reset_alive() {
+  if (!facts_.returns_far) return;
+  const std::uint64_t gangs = facts_.layout.gangs;
+  if (!all_alive_.exists()) {
+    all_alive_ =
+        frame_.make_slot(ir_.api().ArrayType2(ir_.i64, gangs), 8 * gangs, "alive", facts_.is_large);
+  }
+  ir_.loop("begin", ir_.wide(0), ir_.wide(gangs), [&](Value gang) {
+    ir_.store(ir_.ones(ir_.i64), ir_.at(ir_.i64, frame_.address(all_alive_), gang));
   });
 }
 
-// Three or more bitwise operations on three values, which AVX-512 does at once, as long as LLVM
-// does not see it for all of them.
-std::optional<Lanes> CpuEmitter::of_three(ExprId id) {
-  std::vector<ExprId> leaves;
-  std::size_t count = 0;
-  if (!has_masks(target_) || width_ * 32 != target_.bits || !is_bitwise(body_[id].op) ||
-      (types_[id] != DataType::U32 && types_[id] != DataType::I32) ||
-      !find_bits(id, leaves, count) || count < 3 || leaves.size() != 3) {
-    return std::nullopt;
-  }
-  std::array<Value, 3> parts{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Lanes lanes = value(leaves[i]);
-    if (lanes.is_bit) return std::nullopt;
-    parts[i] = ops_.splat(lanes).parts[0];
-  }
-  // What comes out for all bits of the three.
-  const auto table = [&](const auto& self, ExprId of) -> std::uint32_t {
-    constexpr std::uint32_t kBits[] = {0xf0, 0xcc, 0xaa};
-    const auto leaf = std::ranges::find(leaves, of);
-    if (leaf != leaves.end()) return kBits[leaf - leaves.begin()];
-    const Expr& expr = body_[of];
-    const std::uint32_t a = self(self, expr.args[0]);
-    if (expr.op == Operation::BitNot) return ~a & 0xff;
-    const std::uint32_t b = self(self, expr.args[1]);
-    if (expr.op == Operation::BitAnd) return a & b;
-    return expr.op == Operation::BitOr ? a | b : a ^ b;
-  };
-  const Value made = ir_.call("llvm.x86.avx512.pternlog.d.512", std::span<Ir::Type>(),
-                              {parts[0], parts[1], parts[2], ir_.word(table(table, id))});
-  return Lanes{types_[id], false, {made}};
+Value GangWriter::kept_alive(Value gang) {
+  return ir_.load(ir_.i64, ir_.at(ir_.i64, frame_.address(all_alive_), gang));
 }
 
-Lanes CpuEmitter::id_of(const Expr& expr) {
-  const std::uint32_t axis = expr.detail;
-  const auto word = [](Value of) { return Lanes{DataType::U32, false, {of}}; };
-  if (expr.op == Operation::WorkgroupId) return word(group_[axis]);
-  const Value local = program_.workgroup_size[axis] == 1 ? ir_.word(0) : first_[axis];
-  if (expr.op == Operation::LocalId) return word(local);
-  const bool is_row = is_limited_ && axis == 0;
-  Value base = ir_.mul(group_[axis],
-                       is_row ? ir_.trunc(row_size_, 32) : ir_.word(program_.workgroup_size[axis]));
-  if (ir_.is_vector(local)) base = ir_.splat(base);
-  return word(ir_.add(base, local));
+// --- Masks
+
+// Memory for a mask, which is the present one at first.
+Slot GangWriter::make_mask(const char* name) {
+  Slot slot =
+      frame_.make_slot(ir_.vector(ir_.boolean), std::uint64_t{width_} * 4, name, facts_.is_large);
+  put_mask(slot, full_mask());
+  return slot;
 }
 
-Lanes CpuEmitter::read_local(LocalId local) {
-  Place& place = places_[local.index];
-  const bool elsewhere = segments_[place.declared.index] != segments_[at_.index];
-  if (place.bound.exists() && !place.crosses && elsewhere) return scalar(place.bound);
-  const bool is_here = place.value.exists() && place.function == function_;
-  if (is_here && !place.crosses) return place.value;
-  if (!place.slots[0].exists()) return place.value;  // the variable of a loop around everything
-  const DataType type = types_[local];
-  Lanes lanes{type, false, {}};
-  for (std::size_t i = 0; i < part_count(type); ++i) {
-    const Ir::Type element = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
-    Value from = address(place.slots[i]);
-    if (place.crosses) from = ir_.at(element, from, gang_ != nullptr ? gang_ : ir_.wide(0));
-    lanes.parts[i] = ir_.load(element, from);
+// In the memory of the thread, a mask is words where the CPU has no registers for masks: LLVM would
+// pack and unpack it bit by bit.
+Value GangWriter::get_mask(Slot& slot) {
+  if (!slot.is_shared || has_masks(facts_.target)) {
+    return ir_.load(ir_.vector(ir_.boolean), frame_.address(slot));
   }
-  return lanes;
+  return moves_.of_words(ir_.load(ir_.vector(ir_.i32), frame_.address(slot), 4));
 }
 
-// The memory of a local.
-void CpuEmitter::make_slots(Place& place) {
-  const DataType type = types_[place.local];
-  place.is_vector =
-      place.bound.exists() ? !is_regular(place.bound) : !shapes_.uniformity[place.local];
-  for (std::size_t i = 0; i < part_count(type); ++i) {
-    Ir::Type part = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
-    std::uint64_t bytes = std::uint64_t{place.is_vector ? width_ : 1} * (part_bits(type) / 8);
-    bool is_shared = place.is_shared;
-    if (place.crosses) {
-      part = ir_.api().ArrayType2(part, gangs_);
-      bytes *= gangs_;
-      is_shared = is_large_ || taken_ + bytes > kMaxStackBytes;
-      if (!is_shared) taken_ += bytes;
+void GangWriter::put_mask(Slot& slot, Value mask) {
+  const bool is_words = slot.is_shared && !has_masks(facts_.target);
+  ir_.store(is_words ? ir_.sext(mask, 32) : mask, frame_.address(slot), is_words ? 4 : 0);
+}
+
+void GangWriter::turn_off(Slot& slot, Value lanes) {
+  put_mask(slot, ir_.both(get_mask(slot), ir_.invert(lanes)));
+}
+
+// --- Statements
+
+// And goes on to `after`.
+void GangWriter::statements(StmtId begin, StmtId end, Ir::Block after) {
+  const Ir::Block around = std::exchange(block_end_, after);
+  for (StmtId id = begin; id < end && !ir_.is_closed();) {
+    if (const std::optional<std::uint32_t> piece = piece_at(id, false)) {
+      call_gang_piece(*piece);
+      id = facts_.pieces.all[*piece].end;
+    } else {
+      statement(id);
+      id = next(body_, id);
     }
-    place.slots[i] = make_slot(part, bytes, body_[place.local].name.c_str(), is_shared);
   }
+  ir_.jump(after);
+  // Some came to `after` from before the end.
+  if (!known_.is_empty() && facts_.has<Return, Break>(begin, end)) known_.clear();
+  block_end_ = around;
 }
 
-// A local gets its first value, or another one.
-void CpuEmitter::give(Place& place, const Lanes& given) {
-  if (place.bound.exists() && !place.crosses) {
-    place.value = given;
-    place.function = function_;
-    if (!place.is_shared) return;
-  }
-  const DataType type = types_[place.local];
-  Lanes lanes = ops_.whole(given);
-  if (!place.slots[0].exists()) make_slots(place);
-  if (place.is_vector) lanes = ops_.splat(lanes);
-  for (std::size_t i = 0; i < part_count(type); ++i) {
-    const Ir::Type part = place.is_vector ? ir_.vector(part_type(type)) : part_type(type);
-    Value to = address(place.slots[i]);
-    if (place.crosses) to = ir_.at(part, to, gang_ != nullptr ? gang_ : ir_.wide(0));
-    ir_.store(lanes.parts[i], to);
-  }
+void GangWriter::begin_statement(StmtId id) {
+  at_ = id;
+  ++time_;
 }
 
-// Whether a value is one more than another. Under a mask, LLVM would add the mask as a number,
-// which takes an instruction more than an addition that it masks: so it shall not know that it is
-// one.
-bool CpuEmitter::counts(ExprId id) const {
-  const Expr& expr = body_[id];
-  return has_masks(target_) && expr.op == Operation::Add && types_[id] == DataType::U32 &&
-         body_[expr.args[1]].op == Operation::Literal && body_[expr.args[1]].imm == 1;
+void GangWriter::statement(StmtId id) {
+  begin_statement(id);
+  visit(
+      body_[id],
+      [&](const Let& let) {
+        // A regular value is kept as that of its first lane.
+        const bool is_first =
+            facts_.bound[let.local.index].exists() && facts_.is_regular(let.value);
+        give(let.local, is_first ? scalar(let.value) : value(let.value));
+      },
+      [&](const Assign& given) { assign(id, given.local, given.value); },
+      [&](const Store& given) { store(given); }, [&](const Atomic& update) { atomic(update); },
+      [&](const If& choice) { branch(id, choice); }, [&](const For& loop) { repeat(id, loop); },
+      [&](const Block& block) {
+        const Ir::Block after = ir_.block("end");
+        const Value before = mask_;
+        statements(StmtId{id.index + 1}, block.end, after);
+        ir_.go_on(after);
+        mask_ = before;
+        drop_those_that_left(id);
+      },
+      [&](const Break&) { leave_loop(); }, [&](const Return&) { leave_gang(); },
+      Nothing<Barrier>());
 }
 
-Lanes CpuEmitter::counted(ExprId id) {
-  const Lanes before = ops_.splat(ops_.whole(value(body_[id].args[0])));
-  return {DataType::U32, false, {ir_.add(before.parts[0], ir_.splat(ir_.hidden(ir_.i32, 1)))}};
-}
-
-void CpuEmitter::assign(StmtId id, LocalId local, ExprId to) {
-  Place& place = places_[local.index];
-  const bool blends =
-      mask_ != nullptr && place.slots[0].exists() && place.is_vector && must_blend(place, id);
+void GangWriter::assign(StmtId id, LocalId local, ExprId to) {
+  const bool blends = mask_ != nullptr && places_[local.index].slots[0].exists() &&
+                      facts_.locals[local.index].is_vector && facts_.must_blend(local, id);
   Lanes given = ops_.whole(blends && counts(to) ? counted(to) : value(to));
   if (blends) given = ops_.select(ops_.bit(mask_), given, read_local(local));
-  give(place, given);
+  give(local, given);
 }
 
-void CpuEmitter::branch(StmtId id, const If& branch) {
-  const StmtId inside{id.index + 1};
+void GangWriter::branch(StmtId id, const If& branch) {
   const Value before = mask_;
-  const Lanes condition = value(branch.condition);
-  const Value test = ops_.truth(condition);
+  const Value test = ops_.truth(value(branch.condition));
   if (ir_.is_vector(test) && is_break(id)) return break_some(test);
-  const bool has_else = branch.else_begin < branch.end;
-  const Ir::Block behind = ir_.block("end");
-  if (!ir_.is_vector(test)) {
-    if (const std::optional<std::uint64_t> known = ir_.constant(test)) {
-      *known != 0 ? statements(inside, branch.else_begin, behind)
-                  : statements(branch.else_begin, branch.end, behind);
-    } else {
-      const Ir::Block yes = ir_.block("then");
-      const Ir::Block no = has_else ? ir_.block("else") : nullptr;
-      ++conditions_;
-      rows_known_.clear();
-      ir_.branch(test, yes, has_else ? no : behind);
-      ir_.go_on(yes);
-      statements(inside, branch.else_begin, behind);
-      rows_known_.clear();
-      if (has_else) {
-        mask_ = before;
-        ir_.go_on(no);
-        statements(branch.else_begin, branch.end, behind);
-        rows_known_.clear();
-      }
-      --conditions_;
-    }
-  } else {
-    const Ir::Block middle = has_else ? ir_.block("otherwise") : behind;
-    // One side for those that take it, if there are any.
-    const auto side = [&](Value on, const char* name, StmtId from, StmtId to, Ir::Block over) {
-      mask_ = on;
-      const std::optional<std::uint64_t> lanes = constant_lanes(on);
-      if (lanes == std::uint64_t{0}) return ir_.jump(over);
-      const auto known = rows_known_;
-      const Ir::Block block = ir_.block(name);
-      conditions_ += lanes ? 0 : 1;
-      lanes ? ir_.jump(block) : ir_.branch(any(on), block, over);
-      ir_.go_on(block);
-      statements(from, to, over);
-      conditions_ -= lanes ? 0 : 1;
-      if (!lanes && rows_known_ != known) rows_known_.clear();
-    };
-    side(with(before, test), "then", inside, branch.else_begin, middle);
-    if (has_else) {
-      ir_.go_on(middle);
-      side(with(before, ir_.invert(test)), "else", branch.else_begin, branch.end, behind);
-    }
-  }
-  ir_.go_on(behind);
+  const Ir::Block after = ir_.block("end");
+  ir_.is_vector(test) ? branch_apart(id, branch, test, after)
+                      : branch_together(id, branch, test, after);
+  ir_.go_on(after);
   mask_ = before;
   ++time_;
   drop_those_that_left(id);
 }
 
-// Whether a statement is `if ... { break }`.
-bool CpuEmitter::is_break(StmtId id) const {
-  const If* branch = std::get_if<If>(&body_[id]);
-  return branch != nullptr && branch->end.index == id.index + 2 &&
-         std::holds_alternative<Break>(body_[StmtId{id.index + 1}]);
-}
-
-// Whether lanes leave a loop only so, between its statements.
-bool CpuEmitter::only_breaks(StmtId loop) const {
-  for (std::uint32_t i = loop.index + 1; i < next(body_, loop).index; ++i) {
-    const Stmt& stmt = body_.stmts[i];
-    if (std::holds_alternative<Return>(stmt)) return false;
-    if (!std::holds_alternative<Break>(stmt)) continue;
-    StmtId left = owner(StmtId{i});
-    while (!std::holds_alternative<For>(body_[left])) left = owner(left);
-    const StmtId branch = owner(StmtId{i});
-    if (left == loop && (owner(branch) != loop || !is_break(branch))) return false;
+void GangWriter::branch_together(StmtId id, const If& branch, Value test, Ir::Block after) {
+  const StmtId inside{id.index + 1};
+  if (const std::optional<std::uint64_t> known = ir_.constant(test)) {
+    return *known != 0 ? statements(inside, branch.else_begin, after)
+                       : statements(branch.else_begin, branch.end, after);
   }
-  return true;
+  const Value before = mask_;
+  const bool has_else = branch.else_begin < branch.end;
+  const Ir::Block yes = ir_.block("then");
+  const Ir::Block no = has_else ? ir_.block("else") : after;
+  ++conditions_;
+  known_.clear();
+  ir_.branch(test, yes, no);
+  ir_.go_on(yes);
+  statements(inside, branch.else_begin, after);
+  known_.clear();
+  if (has_else) {
+    mask_ = before;
+    ir_.go_on(no);
+    statements(branch.else_begin, branch.end, after);
+    known_.clear();
+  }
+  --conditions_;
 }
 
-// Some leave the loop, without a jump; where none is left, all go on behind it.
-void CpuEmitter::break_some(Value test) {
-  Loop& loop = loops_.back();
-  const bool all_here = mask_ == loop.mask;
-  const Value left = with(mask_, test);
-  mask_ = with(mask_, ir_.invert(test));
-  all_here ? put_mask(loop.live, mask_) : turn_off(loop.live, left);
-  if (all_here) loop.mask = mask_;
-  const Ir::Block on = ir_.block("on");
-  ir_.branch(any(mask_), on, all_here ? loop.exit : block_end_);
-  ir_.go_on(on);
-  ++time_;
+void GangWriter::branch_apart(StmtId id, const If& branch, Value test, Ir::Block after) {
+  const Value before = mask_;
+  const bool has_else = branch.else_begin < branch.end;
+  const Ir::Block middle = has_else ? ir_.block("otherwise") : after;
+  // One side for those that take it, if there are any.
+  const auto side = [&](Value on, const char* name, StmtId from, StmtId to, Ir::Block over) {
+    mask_ = on;
+    const std::optional<std::uint64_t> lanes = moves_.constant_lanes(on);
+    if (lanes == std::uint64_t{0}) return ir_.jump(over);
+    const KnownRows::State known = known_.state();
+    const Ir::Block block = ir_.block(name);
+    conditions_ += lanes ? 0 : 1;
+    lanes ? ir_.jump(block) : ir_.branch(moves_.any(on), block, over);
+    ir_.go_on(block);
+    statements(from, to, over);
+    conditions_ -= lanes ? 0 : 1;
+    if (!lanes && known_.state() != known) known_.clear();
+  };
+  side(moves_.with(before, test), "then", StmtId{id.index + 1}, branch.else_begin, middle);
+  if (!has_else) return;
+  ir_.go_on(middle);
+  side(moves_.with(before, ir_.invert(test)), "else", branch.else_begin, branch.end, after);
 }
 
-// Every so many rounds a loop looks whether to go on at all. Gives the memory of how many are left;
-// null for a short loop without others in it.
-Value CpuEmitter::count_rounds(StmtId id, const For& loop) {
+// --- Loops
+
+Value GangWriter::count_rounds(StmtId id, const For& loop) {
   const Expr& from = body_[loop.from];
   const Expr& to = body_[loop.to];
-  const bool literal = from.op == Operation::Literal && to.op == Operation::Literal;
-  const auto stmts = std::span(body_.stmts).subspan(id.index + 1, loop.end.index - id.index - 1);
-  const bool nests = std::ranges::any_of(
-      stmts, [](const Stmt& stmt) { return std::holds_alternative<For>(stmt); });
-  if (literal && !nests && to.imm - from.imm <= kRounds) return nullptr;
+  const bool is_literal = from.op == Operation::Literal && to.op == Operation::Literal;
+  const bool nests = facts_.has<For>(StmtId{id.index + 1}, loop.end);
+  if (is_literal && !nests && to.imm - from.imm <= kRounds) return nullptr;
   const Value rounds = ir_.local(ir_.i32, "rounds");
   ir_.store(ir_.word(kRounds), rounds);
   return rounds;
 }
 
-void CpuEmitter::begin_round(Value rounds) {
+void GangWriter::begin_round(Value rounds) {
   if (rounds == nullptr) return;
   const Ir::Block look = ir_.block("look");
   const Ir::Block stop = ir_.block("stop");
@@ -361,29 +282,32 @@ void CpuEmitter::begin_round(Value rounds) {
   ir_.store(ir_.sub(left, ir_.word(1)), rounds);
   ir_.branch(ir_.equal_zero(left), look, on);
   ir_.go_on(look);
-  const Value asked = ir_.load(ir_.i8, stop_);
-  ir_.api().SetVolatile(asked, 1);
-  ir_.branch(ir_.not_zero(asked), stop, again);
-  ir_.go_on(stop);
-  ir_.leave();
-  ir_.go_on(again);
+  frame_.leave_if_stopped(stop, again);
   ir_.store(ir_.word(kRounds), rounds);
   ir_.jump(on);
   ir_.go_on(on);
 }
 
-void CpuEmitter::repeat(StmtId id, const For& loop) {
+void GangWriter::set_variable(const For& loop, Value now) {
+  const LocalFacts& known = facts_.locals[loop.variable.index];
+  Place& place = places_[loop.variable.index];
+  place.value = {DataType::U32, false, {now}};
+  place.function = frame_.piece;
+  if (!known.is_shared) return;
+  const bool widens = known.is_vector && !ir_.is_vector(now);
+  ir_.store(widens ? ir_.splat(now) : now, frame_.address(place.slots[0]));
+}
+
+void GangWriter::repeat(StmtId id, const For& loop) {
   const Value before = mask_;
   Lanes from = ops_.whole(value(loop.from));
   Lanes to = ops_.whole(value(loop.to));
   ops_.unify(from, to);
   const bool varies = ops_.is_vector(from);
-  Loop open{id, ir_.block("loop.end"), {}, nullptr, function_};
-  const Leaving& leaving = leaving_[id.index];
-  if (varies || parts(id, true) || (mask_ != first_mask_ && leaving.returns) || is_large_) {
+  Loop open{id, ir_.block("loop.end"), {}, nullptr, frame_.piece};
+  const bool returns_some = mask_ != first_mask_ && facts_.leaving[id.index].returns;
+  if (varies || facts_.some_leave_loop(id) || returns_some || facts_.is_large)
     open.live = make_mask("live");
-  }
-  Place& place = places_[loop.variable.index];
   const Value counter = ir_.local(ir_.type(from.parts[0]), body_[loop.variable].name.c_str());
   ir_.store(from.parts[0], counter);
   const Value rounds = count_rounds(id, loop);
@@ -399,23 +323,23 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
     if (varies) {
       live = ir_.both(live, more);
       put_mask(open.live, live);
-      more = any(live);
-    } else if (is_large_ || !only_breaks(id)) {
-      more = ir_.both(more, any(live));
+      more = moves_.any(live);
+    } else if (facts_.is_large || !only_breaks(id)) {
+      more = ir_.both(more, moves_.any(live));
     }
     mask_ = live;
   }
   ir_.branch(more, inside, open.exit);
   ir_.go_on(inside);
   open.mask = mask_;
-  begin_loop(place, now);
+  set_variable(loop, now);
   const Ir::Block latch = ir_.block("next");
   loops_.push_back(open);
-  rows_known_.clear();
+  known_.clear();
   ++conditions_;
   statements(StmtId{id.index + 1}, loop.end, latch);
   --conditions_;
-  rows_known_.clear();
+  known_.clear();
   loops_.pop_back();
   ir_.go_on(latch);
   ir_.store(ir_.add(now, varies ? ir_.splat_number(ir_.i32, 1) : ir_.word(1)), counter);
@@ -426,38 +350,73 @@ void CpuEmitter::repeat(StmtId id, const For& loop) {
   drop_those_that_left(id);
 }
 
-// Behind a statement in which some may have left a loop around it, or returned: they are off from
+// --- Leaving
+
+// After a statement in which some may have left a loop around it, or returned: they are off from
 // here on. Where none is on, the block ends. Where all leave together they are gone already.
-void CpuEmitter::drop_those_that_left(StmtId id) {
+void GangWriter::drop_those_that_left(StmtId id) {
   const bool in_loop = !loops_.empty() && loops_.back().id < id;
-  const Leaving& leaving = leaving_[id.index];
-  const bool together = !is_large_ && (!leaving.returns || mask_ == first_mask_) &&
+  const Leaving& leaving = facts_.leaving[id.index];
+  const bool together = !facts_.is_large && (!leaving.returns || mask_ == first_mask_) &&
                         (!in_loop || !leaving.breaks || mask_ == loops_.back().mask);
-  if ((together && !parts(id, false)) || !leaves(id)) return;
+  if ((together && !facts_.some_leave(id)) || !facts_.leaves(id)) return;
   drop_those_that_left();
 }
 
-void CpuEmitter::drop_those_that_left() {
+void GangWriter::drop_those_that_left() {
   const bool in_masked_loop = !loops_.empty() && loops_.back().live.exists();
   Slot& left = in_masked_loop ? loops_.back().live : alive_;
   if (!left.exists()) return;
-  mask_ = with(mask_, get_mask(left));
+  mask_ = moves_.with(mask_, get_mask(left));
   const Ir::Block on = ir_.block("on");
-  ir_.branch(any(mask_), on, block_end_);
+  ir_.branch(moves_.any(mask_), on, block_end_);
   ir_.go_on(on);
 }
 
+// Whether a statement is `if ... { break }`.
+bool GangWriter::is_break(StmtId id) const {
+  const If* branch = std::get_if<If>(&body_[id]);
+  return branch != nullptr && branch->end.index == id.index + 2 &&
+         std::holds_alternative<Break>(body_[StmtId{id.index + 1}]);
+}
+
+// Whether lanes leave a loop only so, between its statements.
+bool GangWriter::only_breaks(StmtId loop) const {
+  for (StmtId id{loop.index + 1}; id < next(body_, loop); ++id.index) {
+    if (std::holds_alternative<Return>(body_[id])) return false;
+    if (!std::holds_alternative<Break>(body_[id]) || facts_.loop_around(id) != loop) continue;
+    const StmtId branch = facts_.owner(id);
+    if (facts_.owner(branch) != loop || !is_break(branch)) return false;
+  }
+  return true;
+}
+
+// Some leave the loop, without a jump; where none is left, all go on after it.
+void GangWriter::break_some(Value test) {
+  Loop& loop = loops_.back();
+  const bool all_here = mask_ == loop.mask;
+  const Value left = moves_.with(mask_, test);
+  mask_ = moves_.with(mask_, ir_.invert(test));
+  all_here ? put_mask(loop.live, mask_) : turn_off(loop.live, left);
+  if (all_here) loop.mask = mask_;
+  const Ir::Block on = ir_.block("on");
+  ir_.branch(moves_.any(mask_), on, all_here ? loop.exit : block_end_);
+  ir_.go_on(on);
+  ++time_;
+}
+
 // `break`: at once if all that are in the round leave.
-void CpuEmitter::leave_loop() {
+void GangWriter::leave_loop() {
   Loop& loop = loops_.back();
   if (mask_ == loop.mask) return ir_.jump(loop.exit);
   turn_off(loop.live, full_mask());
 }
 
-void CpuEmitter::leave_gang() {
-  if (returns_far_) {
-    const Value kept = ir_.at(ir_.i64, address(all_alive_), gang_);
-    const Value left = to_bits(full_mask());
+// `return`.
+void GangWriter::leave_gang() {
+  if (facts_.returns_far) {
+    const Value kept = ir_.at(ir_.i64, frame_.address(all_alive_), gang_);
+    const Value left = moves_.to_bits(full_mask());
     ir_.store(ir_.both(ir_.load(ir_.i64, kept), ir_.invert(left)), kept);
   }
   if (mask_ == first_mask_) return ir_.jump(gang_end_);
@@ -467,69 +426,82 @@ void CpuEmitter::leave_gang() {
   turn_off(alive_, full_mask());
 }
 
-// And goes on to `behind`.
-void CpuEmitter::statements(StmtId begin, StmtId end, Ir::Block behind) {
-  const Ir::Block around = std::exchange(block_end_, behind);
-  for (StmtId id = begin; id < end && !ir_.is_closed();) {
-    if (const std::optional<std::uint32_t> piece = piece_at(id, false)) {
-      call_gang_piece(*piece);
-      id = pieces_.all[*piece].end;
-    } else {
-      statement(id);
-      id = next(body_, id);
-    }
-  }
-  ir_.jump(behind);
-  // Some came to `behind` from before the end.
-  const bool may_leave =
-      !rows_known_.empty() && std::any_of(body_.stmts.begin() + begin.index,
-                                          body_.stmts.begin() + end.index, [](const Stmt& stmt) {
-                                            return std::holds_alternative<Return>(stmt) ||
-                                                   std::holds_alternative<Break>(stmt);
-                                          });
-  if (may_leave) rows_known_.clear();
-  block_end_ = around;
+// --- Pieces of a large program
+
+std::optional<std::uint32_t> GangWriter::piece_at(StmtId id, bool is_collective) const {
+  if (!facts_.is_large) return std::nullopt;
+  return facts_.pieces.find(frame_.piece, id, is_collective);
 }
 
-// A round of a loop begins.
-void CpuEmitter::begin_loop(Place& place, Value now) {
-  place.value = {DataType::U32, false, {now}};
-  place.function = function_;
-  if (!place.is_shared) return;
-  const bool widens = place.is_vector && !ir_.is_vector(now);
-  ir_.store(widens ? ir_.splat(now) : now, address(place.slots[0]));
+// It is written when what calls it is.
+void GangWriter::call_piece(std::uint32_t number) {
+  if (functions_[number] == nullptr) {
+    functions_[number] = frame_.declare("piece" + std::to_string(number));
+    waiting_pieces_.push_back({number, functions_[number], loops_, alive_});
+  }
+  frame_.call(functions_[number]);
+  ++time_;
+  const Piece& piece = facts_.pieces.all[number];
+  if (!facts_.has<For>(piece.begin, piece.end)) return;
+  // A loop in it may have ended because the run shall end.
+  const Ir::Block stop = ir_.block("stop");
+  frame_.leave_if_stopped(stop, ir_.block("on"));
 }
 
-void CpuEmitter::statement(StmtId id) {
-  begin_statement(id);
-  const Stmt& stmt = body_[id];
-  if (const Let* let = std::get_if<Let>(&stmt)) {
-    Place& place = places_[let->local.index];
-    // A regular value is kept as that of its first lane.
-    give(place,
-         place.bound.exists() && is_regular(let->value) ? scalar(let->value) : value(let->value));
-  } else if (const Assign* given = std::get_if<Assign>(&stmt)) {
-    assign(id, given->local, given->value);
-  } else if (const Store* stored = std::get_if<Store>(&stmt)) {
-    store(*stored);
-  } else if (const Atomic* update = std::get_if<Atomic>(&stmt)) {
-    atomic(*update);
-  } else if (const If* choice = std::get_if<If>(&stmt)) {
-    branch(id, *choice);
-  } else if (const For* loop = std::get_if<For>(&stmt)) {
-    repeat(id, *loop);
-  } else if (const Block* block = std::get_if<Block>(&stmt)) {
-    const Ir::Block behind = ir_.block("end");
-    const Value before = mask_;
-    statements(StmtId{id.index + 1}, block->end, behind);
-    ir_.go_on(behind);
-    mask_ = before;
-    drop_those_that_left(id);
-  } else if (std::holds_alternative<Break>(stmt)) {
-    leave_loop();
-  } else if (std::holds_alternative<Return>(stmt)) {
-    leave_gang();
+// Lanes that leave in there are off from here on.
+void GangWriter::call_gang_piece(std::uint32_t number) {
+  const bool begins_gangs = frame_.piece == 0 || facts_.pieces.all[frame_.piece].is_collective;
+  if (begins_gangs) save_gang();
+  const Value mask = ir_.sext(full_mask(), 32);
+  ir_.store(mask, frame_.at(frame_.vector_at(Frame::kMask)), 4);
+  call_piece(number);
+  const Piece& piece = facts_.pieces.all[number];
+  for (StmtId id = piece.begin; id < piece.end; id = next(body_, id)) {
+    if (facts_.leaves(id)) return drop_those_that_left();
   }
+}
+
+void GangWriter::save_gang() {
+  ir_.store(row_, frame_.at(Frame::kRow));
+  ir_.store(gang_in_row_, frame_.at(Frame::kGangInRow));
+  ir_.store(gang_, frame_.at(Frame::kGang));
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    ir_.store(first_[axis], frame_.at(frame_.vector_at(axis)), 4);
+  }
+}
+
+std::optional<GangWriter::WaitingPiece> GangWriter::next_piece() {
+  if (waiting_pieces_.empty()) return std::nullopt;
+  WaitingPiece waiting = std::move(waiting_pieces_.back());
+  waiting_pieces_.pop_back();
+  return waiting;
+}
+
+// At the beginning of its function.
+void GangWriter::enter_piece(const WaitingPiece& waiting) {
+  frame_.enter_piece(waiting.piece);
+  ++time_;
+  loops_ = waiting.loops;
+  alive_ = waiting.alive;
+  mask_ = nullptr;
+  first_mask_ = nullptr;
+  gang_ = nullptr;
+  if (facts_.pieces.all[waiting.piece].is_collective) return;
+  row_ = ir_.load(ir_.i64, frame_.at(Frame::kRow));
+  gang_in_row_ = ir_.load(ir_.i64, frame_.at(Frame::kGangInRow));
+  gang_ = ir_.load(ir_.i64, frame_.at(Frame::kGang));
+  const Ir::Type ids = facts_.layout.in_rows ? ir_.i32 : ir_.vector(ir_.i32);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    first_[axis] = ir_.load(ids, frame_.at(frame_.vector_at(axis)), 4);
+  }
+  const Value mask = frame_.at(frame_.vector_at(Frame::kMask));
+  mask_ = moves_.of_words(ir_.load(ir_.vector(ir_.i32), mask, 4));
+}
+
+void GangWriter::write_piece(const Piece& piece) {
+  gang_end_ = ir_.block("end");
+  statements(piece.begin, piece.end, gang_end_);
+  ir_.go_on(gang_end_);
 }
 
 }  // namespace vyre

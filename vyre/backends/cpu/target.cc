@@ -1,6 +1,7 @@
 #include "vyre/backends/cpu/target.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 namespace vyre {
@@ -42,13 +43,23 @@ std::span<const std::string_view> cpu_targets() { return kTargets; }
 
 std::optional<CpuTarget> find_cpu_target(std::string_view name) {
   std::optional<CpuTarget> target = target_of(name);
-  const char* pieces = std::getenv("VYRE_CPU_PIECES");
-  const std::uint64_t size = pieces == nullptr ? 0 : std::strtoull(pieces, nullptr, 10);
-  if (target && size != 0) {
+  const std::optional<std::uint64_t> size = wanted_pieces();
+  if (!size) return std::nullopt;
+  if (target && *size != 0) {
     target->large = 0;
-    target->piece = std::max<std::uint64_t>(20, size);
+    target->piece = std::max<std::uint64_t>(20, *size);
   }
   return target;
+}
+
+std::optional<std::uint64_t> wanted_pieces() {
+  const char* text = std::getenv("VYRE_CPU_PIECES");
+  if (text == nullptr) return 0;
+  const std::string_view digits = text;
+  std::uint64_t size = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), size);
+  if (error != std::errc() || end != digits.end()) return std::nullopt;
+  return size;
 }
 
 bool runs_here([[maybe_unused]] std::string_view name) {

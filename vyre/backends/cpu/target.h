@@ -7,13 +7,19 @@
 #include <string_view>
 
 #include "vyre/backends/cpu/emit.h"
+#include "vyre/passes/lower.h"
 
 namespace vyre {
+
+// What every CPU has, with LLVM.
+inline constexpr Capabilities kCpuCapabilities{.u128_rest = false};
 
 // "avx512", "avx2", "sse4.2", "x86-64", "aarch64".
 std::span<const std::string_view> cpu_targets();
 // One of them; nothing for another name. VYRE_CPU_PIECES=N makes it write every program in pieces.
 std::optional<CpuTarget> find_cpu_target(std::string_view name);
+// The value of VYRE_CPU_PIECES: 0 where it is not set, nothing where it is not a number.
+std::optional<std::uint64_t> wanted_pieces();
 // Whether this machine runs code for it.
 bool runs_here(std::string_view name);
 // The best that runs here, or the one that VYRE_CPU names; nothing where that does not run.

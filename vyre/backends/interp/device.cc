@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "vyre/base/zeroed.h"
+#include "vyre/interp/script.h"
 
 namespace vyre {
 namespace {
@@ -20,29 +21,30 @@ struct HostMemory : DeviceMemory {
 // What the locals of the invocations of a workgroup may take together.
 constexpr std::uint64_t kMaxStateBytes = std::uint64_t{256} << 20;
 
+std::string device_name() {
+  return "reference interpreter on " +
+         std::to_string(std::max(1u, std::thread::hardware_concurrency())) + " threads";
+}
+
 class InterpDevice : public Device {
  public:
-  InterpDevice() {
+  explicit InterpDevice(std::string note = {}) {
     info_.backend = "interp";
-    info_.name = "reference interpreter on " +
-                 std::to_string(std::max(1u, std::thread::hardware_concurrency())) + " threads";
+    info_.name = device_name();
     info_.max_invocations = 65536;
     info_.max_workgroup_size = {65536, 65536, 65536};
     info_.max_workgroup_bytes = std::uint64_t{64} << 20;
     info_.max_buffer_bytes = physical_memory() / 2;
+    info_.note = std::move(note);
   }
 
   const DeviceInfo& info() const override { return info_; }
 
   Result<std::unique_ptr<Kernel>> load(const Artifact& artifact) override {
+    Result<Script> script = load_script(artifact.linked);
+    if (!script) return script.diagnostics();
     auto kernel = std::make_unique<InterpKernel>();
-    kernel->script = make_script(artifact.linked);
-    const Program& program = artifact.linked.program;
-    const std::uint64_t bytes = kernel->script.state_bytes() * program.workgroup_size[0] *
-                                program.workgroup_size[1] * program.workgroup_size[2];
-    if (bytes > kMaxStateBytes) {
-      return diagnose<message::large_state>(program.name, bytes, info_.name, kMaxStateBytes);
-    }
+    kernel->script = std::move(*script);
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
@@ -54,15 +56,18 @@ class InterpDevice : public Device {
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
 
-  Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
-    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes.span().begin());
-    return true;
+  Result<void> write(DeviceMemory& memory, std::uint64_t offset,
+                     std::span<const std::byte> bytes) override {
+    const auto to = static_cast<HostMemory&>(memory).bytes.span().subspan(offset);
+    std::ranges::copy(bytes, to.begin());
+    return {};
   }
 
-  Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
+  Result<void> read(const DeviceMemory& memory, std::uint64_t offset,
+                    std::span<std::byte> bytes) override {
     const auto from = static_cast<const HostMemory&>(memory).bytes.span();
-    std::ranges::copy(from.first(bytes.size()), bytes.begin());
-    return true;
+    std::ranges::copy(from.subspan(offset, bytes.size()), bytes.begin());
+    return {};
   }
 
   Result<std::vector<double>> run(std::span<const Launch> launches,
@@ -90,8 +95,21 @@ class InterpDevice : public Device {
 
 }  // namespace
 
-Result<Artifact> emit_interp(const Linked& linked) { return Artifact{linked, {}}; }
+Result<Script> load_script(const Linked& linked) {
+  Script script = make_script(linked);
+  const Program& program = linked.program();
+  const std::uint64_t bytes = script.state_bytes() * program.workgroup_size[0] *
+                              program.workgroup_size[1] * program.workgroup_size[2];
+  if (bytes > kMaxStateBytes) {
+    return diagnose<message::large_state>(program.name, bytes, device_name(), kMaxStateBytes);
+  }
+  return script;
+}
 
 Opened open_interp(std::uint32_t) { return {std::make_unique<InterpDevice>(), {}}; }
+
+std::unique_ptr<Device> open_interp(std::string note) {
+  return std::make_unique<InterpDevice>(std::move(note));
+}
 
 }  // namespace vyre

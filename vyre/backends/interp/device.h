@@ -2,10 +2,15 @@
 #pragma once
 
 #include "vyre/backends/backend.h"
+#include "vyre/interp/script.h"
 
 namespace vyre {
 
-Result<Artifact> emit_interp(const Linked& linked);
 Opened open_interp(std::uint32_t device);
+// With the reason why it runs instead of another one.
+std::unique_ptr<Device> open_interp(std::string note);
+
+// The program as the interpreter runs it, if there is room for its locals.
+Result<Script> load_script(const Linked& linked);
 
 }  // namespace vyre

@@ -7,34 +7,33 @@
 #include <mutex>
 #include <string>
 
+#include "vyre/backends/backend.h"
 #include "vyre/backends/ptx/emit.h"
 #include "vyre/backends/variants.h"
 
 namespace vyre {
 
 // Safe to use from several threads; what it gives out stays where it is.
-class PtxProgram {
+class PtxProgram : public EmittedCode {
  public:
   PtxProgram(const Linked& linked, const Program& optimised)
-      : variants_(optimised, finish_ptx), program_(linked.program), source_(linked.source) {}
+      : variants_(optimised, finish_ptx), linked_(linked) {}
 
-  Result<const PtxKernel*> general() { return kernel_of(variants_.general()); }
-  Result<const PtxKernel*> choose(const DispatchFacts& facts) {
+  Result<const PtxKernel*> general() const { return kernel_of(variants_.general()); }
+  Result<const PtxKernel*> choose(const DispatchFacts& facts) const {
     return kernel_of(variants_.choose(facts));
   }
 
  private:
-  Result<const PtxKernel*> kernel_of(const Variant& variant);
+  Result<const PtxKernel*> kernel_of(const Variant& variant) const;
 
-  Variants variants_;
-  const Program program_;
-  const SourceLines source_;
-  std::mutex mutex_;
-  std::map<const Variant*, Result<PtxKernel>> kernels_;
+  mutable Variants variants_;
+  const Linked linked_;
+  mutable std::mutex mutex_;
+  mutable std::map<const Variant*, Result<PtxKernel>> kernels_;
 };
 
-// From memory, or made.
-Result<std::shared_ptr<PtxProgram>> ptx_program(const Linked& linked);
+extern const Emitter kPtxEmitter;
 
 // A module with that kernel alone.
 std::string ptx_module(const PtxKernel& kernel);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
 
+#include "vyre/backends/launches.h"
 #include "vyre/backends/ptx/code.h"
 #include "vyre/backends/ptx/gpu.h"
 
@@ -17,10 +17,6 @@ namespace {
 
 // A graph of more launches is not worth having.
 constexpr std::uint64_t kMaxNodes = 4096;
-// Of small memory, in bytes.
-constexpr std::uint64_t kMaxKnown = 4096;
-constexpr std::size_t kMaxChosen = 16;
-
 struct CudaMemory : DeviceMemory {
   explicit CudaMemory(CudaGpu& owner) : gpu(owner) {}
   ~CudaMemory() override {
@@ -31,9 +27,7 @@ struct CudaMemory : DeviceMemory {
   CudaGpu& gpu;
   cuda::Pointer pointer = 0;
   std::uint64_t bytes = 0;
-  // What it holds, where it is small and only the host has written to it: launches that read it as
-  // a uniform then have code for just that. Under `submitting`, so that it is what the stream sees.
-  std::optional<std::vector<std::uint32_t>> words;
+  // `known` is read and written under `submitting`, so that it is what the stream sees.
 };
 
 CudaMemory& memory_of(const LaunchBuffer& buffer) {
@@ -46,78 +40,32 @@ struct Ready {
   std::shared_ptr<const CudaCode> code;
 };
 
-// What was chosen for such launches.
-struct Chosen {
-  DispatchFacts facts;
-  Ready ready;
-};
-
 class CudaKernel : public Kernel {
  public:
-  CudaKernel(CudaGpu& gpu, const Program& program, std::shared_ptr<PtxProgram> made)
-      : gpu_(gpu), name_(program.name), program_(std::move(made)) {
-    for (const BufferDecl& buffer : program.buffers) {
-      buffers_.push_back({stride(buffer.element), buffer.access, buffer.count});
-    }
-  }
-
-  // What is known of a launch. What uniforms hold only counts where it comes before anything else
-  // is written to them.
-  DispatchFacts facts(const Launch& launch, bool is_now,
-                      const std::set<const DeviceMemory*>& written) const {
-    DispatchFacts facts;
-    for (std::size_t axis = 0; axis < 3; ++axis) facts.grid[axis] = launch.grid[axis];
-    facts.uniforms.resize(buffers_.size());
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      facts.lengths.push_back(length(i, launch));
-      if (!is_now || buffers_[i].access != BufferAccess::Uniform) continue;
-      const CudaMemory& memory = memory_of(launch.buffers[i]);
-      if (const auto& known = memory.words; known && !written.contains(&memory)) {
-        facts.uniforms[i] = *known;
-        facts.uniforms[i].resize(std::min(known->size(), launch.buffers[i].bytes / 4));
-      }
-    }
-    return facts;
-  }
+  CudaKernel(CudaGpu& gpu, const Program& program, std::shared_ptr<const PtxProgram> made)
+      : layout(program), gpu_(gpu), name_(program.name), program_(std::move(made)) {}
 
   // The code for such a launch: one with fewer checks where that is possible. Nothing where it has
   // to be made first.
-  std::optional<Ready> find(const DispatchFacts& facts) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(chosen_, facts, &Chosen::facts);
-    if (found == chosen_.end()) return std::nullopt;
-    return found->ready;
-  }
+  std::optional<Ready> find(const DispatchFacts& facts) const { return chosen_.find(facts); }
   Result<Ready> make(const DispatchFacts& facts) const {
     const Result<const PtxKernel*> kernel = program_->choose(facts);
     if (!kernel) return kernel.diagnostics();
     Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**kernel, name_);
     if (!code) return code.diagnostics();
-    const std::lock_guard lock(mutex_);
     const Ready ready{*kernel, std::move(*code)};
-    if (std::ranges::find(chosen_, facts, &Chosen::facts) == chosen_.end()) {
-      // To unload a module waits for what runs.
-      if (chosen_.size() >= kMaxChosen && !gpu_.is_abandoned) chosen_.pop_front();
-      chosen_.push_back({facts, ready});
-    }
+    chosen_.add(facts, ready, !gpu_.is_abandoned);  // to unload a module waits for what runs
     return ready;
   }
 
-  template <class Action>
-  void for_each_written(const Launch& launch, Action action) const {
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (buffers_[i].access == BufferAccess::ReadWrite) action(memory_of(launch.buffers[i]));
-    }
-  }
-
-  // What the kernel is called with, but for the place of the launch in the grid: for each buffer 16
+  // What the kernel is called with, except the place of the launch in the grid: for each buffer 16
   // bytes, with its address, its length and nothing.
   std::vector<std::byte> table(const Launch& launch) const {
     std::vector<std::byte> bytes;
-    bytes.reserve(buffers_.size() * 16 + 16);
-    for (std::size_t i = 0; i < buffers_.size(); ++i) {
-      if (buffers_[i].access == BufferAccess::Workgroup) continue;
-      const std::uint32_t count = length(i, launch);
+    bytes.reserve(layout.buffers.size() * 16 + 16);
+    for (std::size_t i = 0; i < layout.buffers.size(); ++i) {
+      if (layout.buffers[i].access == BufferAccess::Workgroup) continue;
+      const std::uint32_t count = layout.length(i, launch);
       const std::size_t at = bytes.size();
       bytes.resize(at + 16);
       std::memcpy(&bytes[at], &memory_of(launch.buffers[i]).pointer, 8);
@@ -126,24 +74,13 @@ class CudaKernel : public Kernel {
     return bytes;
   }
 
- private:
-  struct Buffer {
-    std::uint64_t stride;
-    BufferAccess access;
-    std::uint32_t count;
-  };
-  std::uint32_t length(std::size_t i, const Launch& launch) const {
-    return buffers_[i].access == BufferAccess::Workgroup
-               ? buffers_[i].count
-               : static_cast<std::uint32_t>(launch.buffers[i].bytes / buffers_[i].stride);
-  }
+  const LaunchLayout layout;
 
+ private:
   CudaGpu& gpu_;
   std::string name_;
-  std::shared_ptr<PtxProgram> program_;
-  std::vector<Buffer> buffers_;
-  mutable std::mutex mutex_;
-  mutable std::deque<Chosen> chosen_;  // for the last launches that were not alike
+  std::shared_ptr<const PtxProgram> program_;
+  mutable ChosenCode<Ready> chosen_;
 };
 
 // Memory for the time that the stream needs it.
@@ -162,7 +99,7 @@ class Borrowed {
     const Result<cuda::Pointer> pointer = gpu_.allocate(contents.size());
     if (!pointer) return pointer;
     pointers_.push_back(*pointer);
-    if (const Result<bool> done = gpu_.write(*pointer, contents); !done) return done.diagnostics();
+    if (const Result<void> done = gpu_.write(*pointer, contents); !done) return done.diagnostics();
     return pointer;
   }
 
@@ -175,13 +112,13 @@ class Borrowed {
 struct Prepared {
   Ready ready;
   std::vector<std::byte> parameters;
-  std::size_t place = 0;  // of the first workgroup in the parameters
-  Grid grid;
+  std::size_t place = 0;  // of the first block in the parameters
+  Grid blocks;
 };
 
 Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) {
   const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
-  Prepared prepared{std::move(ready), kernel.table(launch), 0, launch.grid};
+  Prepared prepared{std::move(ready), kernel.table(launch), 0, {}};
   if (prepared.ready.kernel->has_table) {
     const Result<cuda::Pointer> table = borrowed.add(prepared.parameters);
     if (!table) return table.diagnostics();
@@ -190,9 +127,17 @@ Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) 
   } else if (!prepared.parameters.empty()) {
     prepared.parameters.resize(prepared.parameters.size() - 4);  // what comes next needs no gap
   }
+  const LaunchShape& shape = prepared.ready.kernel->launch;
+  const std::array<std::uint64_t, 3> dispatched{launch.grid[0], launch.grid[1], launch.grid[2]};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    prepared.blocks.axes[axis] = static_cast<std::uint32_t>(shape.grid(dispatched)[axis]);
+  }
+  const std::vector<std::uint32_t> words = shape.words(dispatched);
   prepared.place = prepared.parameters.size();
-  prepared.parameters.resize(prepared.place + 20);
-  std::memcpy(&prepared.parameters[prepared.place + 12], launch.grid.axes.data(), 8);
+  prepared.parameters.resize(prepared.place + 12 + words.size() * 4);
+  if (!words.empty()) {
+    std::memcpy(&prepared.parameters[prepared.place + 12], words.data(), words.size() * 4);
+  }
   return prepared;
 }
 
@@ -201,6 +146,10 @@ Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) 
 Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_now,
                                       Borrowed& borrowed, std::unique_lock<std::mutex>& lock) {
   constexpr int kOpenRounds = 2;  // then it has to come to an end
+  struct Chosen {
+    DispatchFacts facts;
+    Ready ready;
+  };
   std::vector<Chosen> chosen(launches.size());
   bool is_open = true;
   for (int round = 0; is_open; ++round) {
@@ -208,8 +157,9 @@ Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_
     std::set<const DeviceMemory*> written;
     for (std::size_t i = 0; i < launches.size(); ++i) {
       const auto& kernel = static_cast<const CudaKernel&>(*launches[i].kernel);
-      DispatchFacts facts = kernel.facts(launches[i], is_now, written);
-      kernel.for_each_written(launches[i], [&](CudaMemory& memory) { written.insert(&memory); });
+      DispatchFacts facts = kernel.layout.facts(launches[i], is_now, written);
+      kernel.layout.for_each_written(launches[i],
+                                     [&](DeviceMemory& memory) { written.insert(&memory); });
       if (chosen[i].ready.kernel != nullptr && chosen[i].facts == facts) continue;
       std::optional<Ready> found = kernel.find(facts);
       if (!found) {
@@ -238,84 +188,56 @@ Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_
 // From here on the host does not know what these may write.
 void forget_written(std::span<const Launch> launches) {
   for (const Launch& launch : launches) {
-    static_cast<const CudaKernel&>(*launch.kernel).for_each_written(launch, [](CudaMemory& memory) {
-      memory.words.reset();
-    });
+    static_cast<const CudaKernel&>(*launch.kernel)
+        .layout.for_each_written(launch, [](DeviceMemory& memory) { memory.known.forget(); });
   }
 }
 
-// How far apart the launches are that a grid takes, in workgroups.
-std::array<std::uint64_t, 3> steps(const CudaGpu& gpu, const Prepared& prepared) {
-  const PtxShape& shape = prepared.ready.kernel->shape;
-  return {gpu.max_grid[0] * std::uint64_t{shape.groups},
-          gpu.max_grid[1] * std::uint64_t{shape.rows}, gpu.max_grid[2]};
-}
-
-std::uint64_t count_launches(const CudaGpu& gpu, const Prepared& prepared) {
-  const std::array<std::uint64_t, 3> step = steps(gpu, prepared);
-  std::uint64_t count = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    count *= (prepared.grid[axis] + step[axis] - 1) / step[axis];
-    count = std::min(count, kMaxNodes + 1);
-  }
-  return count;
-}
+GridStep step_of(const CudaGpu& gpu) { return {gpu.max_grid[0], gpu.max_grid[1], gpu.max_grid[2]}; }
 
 bool is_stopped(const RunOptions& options) {
   return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
 }
 
 // In as many launches as the GPU needs for the grid.
-Result<bool> submit(CudaGpu& gpu, Prepared& prepared, cuda::Stream stream,
+Result<void> submit(CudaGpu& gpu, Prepared& prepared, cuda::Stream stream,
                     const RunOptions& options) {
   const PtxKernel& kernel = *prepared.ready.kernel;
-  const std::array<std::uint64_t, 3> step = steps(gpu, prepared);
   std::size_t size = prepared.parameters.size();
   void* extra[] = {cuda::kParameters, prepared.parameters.data(), cuda::kParameterBytes, &size,
                    nullptr};
-  std::array<std::uint64_t, 3> at{};
-  const Grid& grid = prepared.grid;
-  for (at[2] = 0; at[2] < grid[2]; at[2] += step[2]) {
-    for (at[1] = 0; at[1] < grid[1]; at[1] += step[1]) {
-      for (at[0] = 0; at[0] < grid[0]; at[0] += step[0]) {
-        std::array<std::uint32_t, 3> first{};
-        std::array<std::uint64_t, 3> count{};
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          first[axis] = static_cast<std::uint32_t>(at[axis]);
-          count[axis] = std::min(step[axis], grid[axis] - at[axis]);
-        }
-        if (is_stopped(options)) return diagnose<message::interrupted>();
-        std::memcpy(&prepared.parameters[prepared.place], first.data(), 12);
-        const cuda::Status status = gpu.api.LaunchKernel(
-            prepared.ready.code->function, static_cast<unsigned>(kernel.shape.blocks_x(count[0])),
-            static_cast<unsigned>(kernel.shape.blocks_y(count[1])), static_cast<unsigned>(count[2]),
-            kernel.shape.block[0], kernel.shape.block[1], kernel.shape.block[2],
-            kernel.dynamic_shared, stream, nullptr, extra);
-        if (status != cuda::kSuccess) return gpu.failure(status);
-      }
-    }
-  }
-  return true;
+  const auto launch = [&](const std::array<std::uint32_t, 3>& first,
+                          const std::array<std::uint64_t, 3>& count) -> Result<void> {
+    if (is_stopped(options)) return diagnose<message::interrupted>();
+    std::memcpy(&prepared.parameters[prepared.place], first.data(), 12);
+    const cuda::Status status = gpu.api.LaunchKernel(
+        prepared.ready.code->function, static_cast<unsigned>(count[0]),
+        static_cast<unsigned>(count[1]), static_cast<unsigned>(count[2]), kernel.block[0],
+        kernel.block[1], kernel.block[2], kernel.dynamic_shared, stream, nullptr, extra);
+    if (status != cuda::kSuccess) return gpu.failure(status);
+    return {};
+  };
+  return for_each_part(prepared.blocks, step_of(gpu), launch);
 }
 
 // Until the event has come, or somebody wants to stop; what runs cannot be stopped.
-Result<bool> wait(CudaGpu& gpu, cuda::Event event, const RunOptions& options) {
+Result<void> wait(CudaGpu& gpu, cuda::Event event, const RunOptions& options) {
   if (options.stop == nullptr) {
     const cuda::Status status = gpu.api.EventSynchronize(event);
     if (status != cuda::kSuccess) return gpu.failure(status);
-    return true;
+    return {};
   }
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   for (;;) {
     const cuda::Status status = gpu.api.EventQuery(event);
-    if (status == cuda::kSuccess) return true;
+    if (status == cuda::kSuccess) return {};
     if (status != cuda::kNotReady) return gpu.failure(status);
     if (is_stopped(options)) {
       gpu.is_abandoned = true;
       return diagnose<message::interrupted>();
     }
-    // Who waits long does not mind.
+    // After a long wait a little more does not matter.
     if (Clock::now() - begin > std::chrono::milliseconds(5)) {
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
@@ -330,13 +252,13 @@ class Times {
   Times(const Times&) = delete;
   Times& operator=(const Times&) = delete;
 
-  Result<bool> mark(std::size_t which) {
+  Result<void> mark(std::size_t which) {
     const cuda::Status status = gpu_.api.EventRecord(events_[which], gpu_.stream());
     if (status != cuda::kSuccess) return gpu_.failure(status);
-    return true;
+    return {};
   }
   Result<std::vector<double>> wait_for(const RunOptions& options) {
-    if (const Result<bool> done = wait(gpu_, events_.back(), options); !done) {
+    if (const Result<void> done = wait(gpu_, events_.back(), options); !done) {
       return done.diagnostics();
     }
     std::vector<double> seconds;
@@ -374,15 +296,18 @@ class CudaRecording : public Recording {
     }
     given_.assign(launches.begin(), launches.end());
     std::uint64_t nodes = 0;
-    for (const Prepared& prepared : launches_) nodes += count_launches(gpu_, prepared);
+    for (const Prepared& prepared : launches_) {
+      nodes += count_parts(prepared.blocks, step_of(gpu_), kMaxNodes);
+    }
     if (nodes == 0 || nodes > kMaxNodes) return false;
     cuda::Stream stream = nullptr;
     if (const auto status = gpu_.api.StreamCreate(&stream, cuda::kNonBlocking)) {
       return gpu_.failure(status);
     }
-    const Result<bool> captured = capture(stream);
+    const Result<void> captured = capture(stream);
     gpu_.api.StreamDestroy(stream);
-    return captured;
+    if (!captured) return captured.diagnostics();
+    return true;
   }
 
   Result<RunTimes> run(const RunOptions& options) override {
@@ -394,11 +319,11 @@ class CudaRecording : public Recording {
     {
       const std::lock_guard lock(gpu_.submitting);
       forget_written(given_);
-      if (const Result<bool> marked = times.mark(0); !marked) return marked.diagnostics();
+      if (const Result<void> marked = times.mark(0); !marked) return marked.diagnostics();
       if (const auto status = gpu_.api.GraphLaunch(graph_, gpu_.stream())) {
         return gpu_.failure(status);
       }
-      if (const Result<bool> marked = times.mark(1); !marked) return marked.diagnostics();
+      if (const Result<void> marked = times.mark(1); !marked) return marked.diagnostics();
     }
     Result<std::vector<double>> seconds = times.wait_for(options);
     if (!seconds) return seconds.diagnostics();
@@ -406,13 +331,13 @@ class CudaRecording : public Recording {
   }
 
  private:
-  Result<bool> capture(cuda::Stream stream) {
+  Result<void> capture(cuda::Stream stream) {
     if (const auto status = gpu_.api.StreamBeginCapture(stream, cuda::kOfThisThread)) {
       return gpu_.failure(status);
     }
     std::vector<Diagnostic> wrong;
     for (Prepared& prepared : launches_) {
-      const Result<bool> done = submit(gpu_, prepared, stream, {});
+      const Result<void> done = submit(gpu_, prepared, stream, {});
       if (!done) wrong = done.diagnostics();
       if (!done) break;
     }
@@ -424,7 +349,7 @@ class CudaRecording : public Recording {
     if (graph != nullptr) gpu_.api.GraphDestroy(graph);
     if (!wrong.empty()) return wrong;
     if (status != cuda::kSuccess) return gpu_.failure(status);
-    return true;
+    return {};
   }
 
   CudaGpu& gpu_;
@@ -448,49 +373,46 @@ class CudaDevice : public Device {
   const DeviceInfo& info() const override { return info_; }
 
   Result<std::unique_ptr<Kernel>> load(const Artifact& artifact) override {
-    if (const Result<bool> started = gpu_.start(); !started) return started.diagnostics();
+    if (const Result<void> started = gpu_.start(); !started) return started.diagnostics();
     const auto entered = gpu_.enter();
-    const Program& program = artifact.linked.program;
-    Result<std::shared_ptr<PtxProgram>> made = ptx_program(artifact.linked);
-    if (!made) return made.diagnostics();
-    const Result<const PtxKernel*> general = (*made)->general();
-    if (!general) return general.diagnostics();
-    if (ptx_module(**general) != artifact.code) {
+    const Program& program = artifact.linked.program();
+    if (artifact.backend != info_.backend) {
       return diagnose<message::no_machine_code>(program.name, "it was not made for this backend");
     }
-    // The one for a launch is loaded when there is one.
-    return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(gpu_, program, std::move(*made)));
+    // The kernel for a launch is loaded at the launch.
+    return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(
+        gpu_, program, std::static_pointer_cast<const PtxProgram>(artifact.code)));
   }
 
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
-    if (const Result<bool> started = gpu_.start(); !started) return started.diagnostics();
+    if (const Result<void> started = gpu_.start(); !started) return started.diagnostics();
     const auto entered = gpu_.enter();
     auto memory = std::make_unique<CudaMemory>(gpu_);
     const Result<cuda::Pointer> pointer = gpu_.allocate(bytes);
     if (!pointer) return pointer.diagnostics();
     memory->pointer = *pointer;
     memory->bytes = bytes;
-    if (bytes <= kMaxKnown) memory->words.emplace((bytes + 3) / 4);
+    memory->known.reset(bytes);
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
 
-  Result<bool> write(DeviceMemory& memory, std::span<const std::byte> bytes) override {
+  Result<void> write(DeviceMemory& memory, std::uint64_t offset,
+                     std::span<const std::byte> bytes) override {
     const auto entered = gpu_.enter();
     auto& own = static_cast<CudaMemory&>(memory);
-    if (own.bytes > kMaxKnown) return gpu_.write(own.pointer, bytes);
+    if (own.bytes > KnownWords::kMax) return gpu_.write(own.pointer + offset, bytes);
     // Of memory that is not pinned, which nobody has to wait for.
     const std::vector<std::byte> taken(bytes.begin(), bytes.end());
     const std::lock_guard lock(gpu_.submitting);
-    Result<bool> done = gpu_.write(own.pointer, taken);
-    if (!done) own.words.reset();
-    if (done && taken.size() == own.bytes) own.words.emplace((taken.size() + 3) / 4);
-    if (own.words && !taken.empty()) std::memcpy(own.words->data(), taken.data(), taken.size());
+    Result<void> done = gpu_.write(own.pointer + offset, taken);
+    done ? own.known.write(taken, offset, own.bytes) : own.known.forget();
     return done;
   }
 
-  Result<bool> read(const DeviceMemory& memory, std::span<std::byte> bytes) override {
+  Result<void> read(const DeviceMemory& memory, std::uint64_t offset,
+                    std::span<std::byte> bytes) override {
     const auto entered = gpu_.enter();
-    return gpu_.read(static_cast<const CudaMemory&>(memory).pointer, bytes);
+    return gpu_.read(static_cast<const CudaMemory&>(memory).pointer + offset, bytes);
   }
 
   Result<std::vector<double>> run(std::span<const Launch> launches,
@@ -506,11 +428,11 @@ class CudaDevice : public Device {
       Result<std::vector<Prepared>> ready = prepare(launches, true, tables, lock);
       if (!ready) return ready.diagnostics();
       forget_written(launches);
-      if (const Result<bool> marked = times.mark(0); !marked) return marked.diagnostics();
+      if (const Result<void> marked = times.mark(0); !marked) return marked.diagnostics();
       for (std::size_t i = 0; i < ready->size(); ++i) {
-        const Result<bool> done = submit(gpu_, (*ready)[i], gpu_.stream(), options);
+        const Result<void> done = submit(gpu_, (*ready)[i], gpu_.stream(), options);
         if (!done) return done.diagnostics();
-        if (const Result<bool> marked = times.mark(i + 1); !marked) return marked.diagnostics();
+        if (const Result<void> marked = times.mark(i + 1); !marked) return marked.diagnostics();
       }
     }
     return times.wait_for(options);
@@ -532,14 +454,6 @@ class CudaDevice : public Device {
 };
 
 }  // namespace
-
-Result<Artifact> emit_ptx_artifact(const Linked& linked) {
-  const Result<std::shared_ptr<PtxProgram>> program = ptx_program(linked);
-  if (!program) return program.diagnostics();
-  const Result<const PtxKernel*> kernel = (*program)->general();
-  if (!kernel) return kernel.diagnostics();
-  return Artifact{linked, ptx_module(**kernel)};
-}
 
 Opened open_cuda(std::uint32_t device) {
   std::string reason;

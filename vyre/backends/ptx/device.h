@@ -5,7 +5,6 @@
 
 namespace vyre {
 
-Result<Artifact> emit_ptx_artifact(const Linked& linked);
 Opened open_cuda(std::uint32_t device);
 
 }  // namespace vyre

@@ -69,10 +69,10 @@ CudaGpu::CudaGpu(const cuda::Api& driver, cuda::Gpu number) : api(driver), numbe
 
 CudaGpu::~CudaGpu() = default;
 
-Result<bool> CudaGpu::start() {
-  if (is_started_.load(std::memory_order_acquire)) return true;
+Result<void> CudaGpu::start() {
+  if (is_started_.load(std::memory_order_acquire)) return {};
   const std::lock_guard lock(starting_);
-  if (is_started_) return true;
+  if (is_started_) return {};
   if (context_ == nullptr) {
     if (const auto status = api.DevicePrimaryCtxRetain(&context_, number_)) return failure(status);
   }
@@ -91,7 +91,7 @@ Result<bool> CudaGpu::start() {
   }
   staging_ = std::make_unique<CudaStaging>(api, context_);
   is_started_.store(true, std::memory_order_release);
-  return true;
+  return {};
 }
 
 // --- Memory -------------------------------------------------------------------------------------
@@ -124,12 +124,12 @@ void CudaGpu::free(cuda::Pointer pointer) {
   pool_ != nullptr ? api.MemFreeAsync(pointer, stream_) : api.MemFree(pointer);
 }
 
-Result<bool> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) {
-  if (bytes.empty()) return true;
+Result<void> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return {};
   if (bytes.size() >= kStaged) {
     const CudaStaging::Copied copied = staging_->write(to, bytes, stream_);
     if (copied.status != cuda::kSuccess) return failure(copied.status);
-    if (copied.done) return true;
+    if (copied.done) return {};
   }
   cuda::Status status = api.MemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_);
   // The bytes have been taken when this is back, but not those of memory that the driver knows.
@@ -139,20 +139,20 @@ Result<bool> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) 
   api.PointerGetAttributes(1, &which, &to_kind, reinterpret_cast<cuda::Pointer>(bytes.data()));
   if (status == cuda::kSuccess && kind != 0) status = api.StreamSynchronize(stream_);
   if (status != cuda::kSuccess) return failure(status);
-  return true;
+  return {};
 }
 
-Result<bool> CudaGpu::read(cuda::Pointer from, std::span<std::byte> bytes) {
-  if (bytes.empty()) return true;
+Result<void> CudaGpu::read(cuda::Pointer from, std::span<std::byte> bytes) {
+  if (bytes.empty()) return {};
   if (bytes.size() >= kStaged) {
     const CudaStaging::Copied copied = staging_->read(from, bytes, stream_);
     if (copied.status != cuda::kSuccess) return failure(copied.status);
-    if (copied.done) return true;
+    if (copied.done) return {};
   }
   cuda::Status status = api.MemcpyDtoHAsync(bytes.data(), from, bytes.size(), stream_);
   if (status == cuda::kSuccess) status = api.StreamSynchronize(stream_);
   if (status != cuda::kSuccess) return failure(status);
-  return true;
+  return {};
 }
 
 // --- Code ---------------------------------------------------------------------------------------

@@ -55,15 +55,15 @@ class CudaGpu {
     bool is_done_;
   };
   // Makes the context when it is first needed: that takes as long as a thousand launches.
-  Result<bool> start();
+  Result<void> start();
   Entered enter() const { return {api, context_}; }
 
   // All that needs a GPU that has been started.
   cuda::Stream stream() const { return stream_; }
   Result<cuda::Pointer> allocate(std::uint64_t bytes);  // zeros, before all that comes later
   void free(cuda::Pointer pointer);
-  Result<bool> write(cuda::Pointer to, std::span<const std::byte> bytes);
-  Result<bool> read(cuda::Pointer from, std::span<std::byte> bytes);
+  Result<void> write(cuda::Pointer to, std::span<const std::byte> bytes);
+  Result<void> read(cuda::Pointer from, std::span<std::byte> bytes);
   // From memory, from the cache folder, or assembled. `name` is the program's.
   Result<std::shared_ptr<const CudaCode>> load(const PtxKernel& kernel, std::string_view name);
 

@@ -19,7 +19,7 @@ const PtxOperand kOne = literal(1);
 // How instructions call the numbers of a type: as they are, without their sign, and as bits.
 bool is_wide_number(DataType type) { return type == DataType::U64; }
 std::string_view own(DataType type) {
-  return is_wide_number(type) ? "u64" : type == DataType::I32 ? "s32" : "u32";
+  return is_wide_number(type) ? "u64" : has_sign(type) ? "s32" : "u32";
 }
 std::string_view plain(DataType type) { return is_wide_number(type) ? "u64" : "u32"; }
 std::string_view bits(DataType type) { return is_wide_number(type) ? "b64" : "b32"; }
@@ -232,7 +232,20 @@ Kind ptx_kind(DataType type) {
   return type == DataType::U64 || type == DataType::U128 ? Kind::Wide : Kind::Word;
 }
 
-bool ptx_is_test(Operation op) { return !comparison(op).empty() || is_logical(op); }
+std::string_view ptx_atomic(AtomicOp op, DataType element) {
+  const bool is_signed = has_sign(element);
+  switch (op) {
+    case AtomicOp::Add: return "add.u32 ";
+    case AtomicOp::And: return "and.b32 ";
+    case AtomicOp::Or: return "or.b32 ";
+    case AtomicOp::Xor: return "xor.b32 ";
+    case AtomicOp::Min: return is_signed ? "min.s32 " : "min.u32 ";
+    case AtomicOp::Max: return is_signed ? "max.s32 " : "max.u32 ";
+    case AtomicOp::Exchange: return "exch.b32 ";
+    case AtomicOp::CompareExchange: return "cas.b32 ";
+  }
+  return {};
+}
 
 PtxValue PtxOps::constant(DataType type, const Bits& value) {
   const auto& words = value.lanes;
@@ -312,8 +325,11 @@ PtxValue PtxOps::cast(DataType target, const PtxValue& value) {
   if (value.type == target) return value;
   const bool keeps_test = target == DataType::Bool || target == DataType::U32;
   if (value.is_test && keeps_test) return {target, true, value.parts};
+  if (ptx_kind(value.type) == Kind::Wide && ptx_kind(target) == Kind::Wide) {
+    return {target, false, {value.parts[0], kZero}};  // one of them has only this half
+  }
   std::array<Operand, 4> from = words(value);
-  const std::size_t count = min_bytes(value.type) / 4;
+  const std::size_t count = vyre::words(value.type);
   if (target == DataType::Bool) {
     Operand any = from[0];
     for (std::size_t i = 1; i < count; ++i) any = code_.word("or", "b32", {any, from[i]});
@@ -323,7 +339,7 @@ PtxValue PtxOps::cast(DataType target, const PtxValue& value) {
   Operand fill = from[0];
   if (!is_vector(target)) {
     fill = kZero;
-    if (value.type == DataType::I32 && min_bytes(target) > 4) {
+    if (has_sign(value.type) && min_bytes(target) > 4) {
       fill = code_.word("shr", "s32", {from[0], literal(31)});
     }
   }
@@ -355,7 +371,7 @@ PtxValue PtxOps::select(const PtxValue& condition, const PtxValue& yes, const Pt
 // --- Operations ---------------------------------------------------------------------------------
 
 PtxValue PtxOps::apply(Operation op, const PtxValue& a, const PtxValue& b) {
-  const bool unary = kArity[static_cast<std::size_t>(op)] == 1;
+  const bool unary = arity(op) == 1;
   const DataType type = result_of(op, a.type);
   const bool on_tests = is_on_tests(op) && is_bit(a) && is_bit(b) && (a.is_test || b.is_test);
   if (a.type == DataType::Bool || is_logical(op) || on_tests) return of_tests(op, a, b);
@@ -450,13 +466,9 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
       // There is mul.hi.u32. Where ptxas sees a u64 taken from what that gives, it makes code that
       // is wrong for a u64 whose low word is 0.
       return halves(code_.wide("mul.wide", "u32", {a, b})).high;
-    case Operation::AddSat:
-      if (type == DataType::I32) return saturated(op, a, b);
-      // As much of b as there is room for.
+    case Operation::AddSat:  // of unsigned numbers: as much of b as there is room for
       return make("add", plain(type), a, make("min", plain(type), make("not", bits(type), a), b));
-    case Operation::SubSat:
-      if (type == DataType::I32) return saturated(op, a, b);
-      return make("sub", plain(type), make("max", plain(type), a, b), b);
+    case Operation::SubSat: return make("sub", plain(type), make("max", plain(type), a, b), b);
     case Operation::RotateLeft:
     case Operation::RotateRight:
       if (wide) return rotated(op, a, b);
@@ -465,7 +477,7 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
     case Operation::And:
     case Operation::Or:
     case Operation::LogicalNot: break;  // on tests alone
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;  // not a function of operands alone
   }
@@ -477,7 +489,7 @@ PtxOperand PtxOps::quotient(Operation op, DataType type, Operand a, Operand b) {
   const bool is_division = op == Operation::Div;
   if (b.is(0)) return kZero;
   const bool not_zero = b.is_literal() || divisor.not_zero;
-  if (type == DataType::I32) {
+  if (has_sign(type)) {
     const bool not_minus_one = b.is_literal() ? !b.is(0xffffffff) : divisor.not_minus_one;
     const Operand plain_one = code_.word(is_division ? "div" : "rem", "s32", {a, b});
     if (not_zero && not_minus_one) return plain_one;
@@ -515,21 +527,6 @@ PtxOperand PtxOps::wide_quotient(Operation op, Operand a, Operand b) {
   return result;
 }
 
-// Of i32: the end that the sign of the first points to, where the sign of the result is wrong.
-// There are instructions for it, which ptxas joins wrongly with sums before them.
-PtxOperand PtxOps::saturated(Operation op, Operand a, Operand b) {
-  const bool adds = op == Operation::AddSat;
-  const Operand result = code_.word(adds ? "add" : "sub", "s32", {a, b});
-  const Operand end =
-      code_.word("xor", "b32", {code_.word("shr", "s32", {a, literal(31)}), literal(0x7fffffff)});
-  // The result has another sign than a; so it has than b in a sum, and a has than b otherwise.
-  const Operand from_a = code_.word("xor", "b32", {a, result});
-  const Operand from_b = code_.word("xor", "b32", {adds ? result : a, b});
-  const Operand wrong = code_.word("and", "b32", {from_a, from_b});
-  const Operand is_wrong = code_.predicate("setp.lt", "s32", {wrong, kZero});
-  return code_.word("selp", "b32", {end, result, is_wrong});
-}
-
 PtxOperand PtxOps::rotated(Operation op, Operand a, Operand count) {
   Pair from = halves(a);
   if (count.is_literal()) {
@@ -551,24 +548,6 @@ PtxOperand PtxOps::rotated(Operation op, Operand a, Operand count) {
 }
 
 // --- u128 ---------------------------------------------------------------------------------------
-
-PtxOps::Pair PtxOps::sum(Pair a, Pair b, Operand* carry) {
-  const Operand low = code_.wide("add.cc", "u64", {a.low, b.low});
-  if (carry == nullptr) return {low, code_.wide("addc", "u64", {a.high, b.high})};
-  const Operand high = code_.wide("addc.cc", "u64", {a.high, b.high});
-  *carry = code_.word("addc", "u32", {kZero, kZero});
-  return {low, high};
-}
-
-PtxOps::Pair PtxOps::difference(Pair a, Pair b) {
-  const Operand low = code_.wide("sub.cc", "u64", {a.low, b.low});
-  return {low, code_.wide("subc", "u64", {a.high, b.high})};
-}
-
-PtxOps::Pair PtxOps::chosen(Operand condition, Pair yes, Pair no) {
-  const Operand low = either(Kind::Wide, condition, yes.low, no.low);
-  return {low, either(Kind::Wide, condition, yes.high, no.high)};
-}
 
 PtxOperand PtxOps::less(Pair a, Pair b) {
   const Operand high = code_.predicate("setp.lt", "u64", {a.high, b.high});
@@ -626,154 +605,68 @@ PtxOps::Pair PtxOps::shifted(Operation op, Pair a, Operand count) {
   return left ? Pair{left_over, moved} : Pair{moved, left_over};
 }
 
-PtxOps::Pair PtxOps::rotated(Operation op, Pair a, Operand count) {
-  const bool left = op == Operation::RotateLeft;
-  if (count.is_literal()) {
-    if (count.value & 64) std::swap(a.low, a.high);
-  } else {
-    const Operand swaps =
-        code_.predicate("setp.ne", "u32", {code_.word("and", "b32", {count, literal(64)}), kZero});
-    a = chosen(swaps, {a.high, a.low}, a);
-  }
-  const Operand c = masked(count, 64);
-  const Operand low = moved_half(left, a.low, a.high, c);
-  return {low, moved_half(left, a.high, a.low, c)};
-}
-
-// Bit by bit, as on paper: the dividend moves into the remainder from below while the quotient
-// moves into the dividend's place. Where both fit 64 bits there is an instruction.
-PtxOps::Pair PtxOps::divided(Operation op, Pair a, Pair b) {
-  const bool is_division = op == Operation::Div;
-  const std::uint32_t label = code_.label();
-  const auto wide = [&] { return code_.fresh(Kind::Wide); };
-  const Pair n{wide(), wide()};
-  const Pair r{wide(), wide()};
-  const Operand round = code_.fresh(Kind::Word);
-  const Operand high = code_.wide("or", "b64", {a.high, b.high});
-  const Operand is_small = code_.predicate("setp.eq", "u64", {high, kZero});
-  code_.put("@", is_small, " bra small", label);
-  code_.move(n.low, a.low);
-  code_.move(n.high, a.high);
-  code_.move(r.low, kZero);
-  code_.move(r.high, kZero);
-  code_.move(round, literal(128));
-  code_.put_label("digit", label);
-  const auto twice = [&](std::string_view how, Operand part) {
-    code_.put(how, ".u64 ", part, ", ", part, ", ", part);
-  };
-  twice("add.cc", n.low);
-  twice("addc.cc", n.high);
-  twice("addc.cc", r.low);
-  twice("addc.cc", r.high);
-  const Operand carry = code_.word("addc", "u32", {kZero, kZero});
-  const Operand less_low = code_.wide("sub.cc", "u64", {r.low, b.low});
-  const Operand less_high = code_.wide("subc.cc", "u64", {r.high, b.high});
-  const Operand borrow = code_.word("subc", "u32", {kZero, kZero});
-  const Operand carries = code_.predicate("setp.ne", "u32", {carry, kZero});
-  const Operand fits = code_.predicate("setp.eq.or", "u32", {borrow, kZero, carries});
-  code_.put("@", fits, " mov.b64 ", r.low, ", ", less_low);
-  code_.put("@", fits, " mov.b64 ", r.high, ", ", less_high);
-  code_.put("@", fits, " or.b64 ", n.low, ", ", n.low, ", 1");
-  code_.put("sub.u32 ", round, ", ", round, ", 1");
-  const Operand more = code_.predicate("setp.ne", "u32", {round, kZero});
-  code_.put("@", more, " bra digit", label);
-  code_.put("bra divided", label);
-  code_.put_label("small", label);
-  const Pair& result = is_division ? n : r;
-  code_.put(is_division ? "div" : "rem", ".u64 ", result.low, ", ", a.low, ", ", b.low);
-  code_.move(result.high, kZero);
-  code_.put_label("divided", label);
-  const Operand any = code_.wide("or", "b64", {b.low, b.high});
-  const Operand by_zero = code_.predicate("setp.eq", "u64", {any, kZero});
-  return chosen(by_zero, {kZero, kZero}, result);
-}
-
 PtxValue PtxOps::of_pair(Operation op, const PtxValue& a, const PtxValue& b) {
   const Pair x{a.parts[0], a.parts[1]};
   const Pair y{b.parts[0], b.parts[1]};
-  const Pair zero{kZero, kZero};
-  const Pair ones{literal(~std::uint64_t{0}), literal(~std::uint64_t{0})};
   const auto pair = [](Pair value) {
     return PtxValue{DataType::U128, false, {value.low, value.high}};
   };
-  const auto word = [](Operand value) { return PtxValue{DataType::U32, false, {value}}; };
-  const auto each = [&](std::string_view name) {
-    const Operand low = code_.wide(name, "b64", {x.low, y.low});
-    return pair({low, code_.wide(name, "b64", {x.high, y.high})});
+  // The second one takes what the first one carries.
+  const auto both = [&](std::string_view first, std::string_view second, std::string_view type) {
+    const Operand low = code_.wide(first, type, {x.low, y.low});
+    return pair({low, code_.wide(second, type, {x.high, y.high})});
   };
-  const auto not_of = [&](Operand bit) { return code_.predicate("not", "pred", {bit}); };
-  // Zero bits of the half that is looked at first, and of the other behind it.
-  const auto zeros = [&](Operand first, Operand second) {
-    const Operand behind =
-        code_.word("add", "u32", {code_.word("clz", "b64", {second}), literal(64)});
-    const Operand before = code_.word("clz", "b64", {first});
-    const Operand is_zero = code_.predicate("setp.eq", "u64", {first, kZero});
-    return word(code_.word("selp", "b32", {behind, before, is_zero}));
+  // Halves are put together by this.
+  const auto any = [&](Operand left, Operand right) {
+    if (left.is(0)) return right;
+    return right.is(0) ? left : code_.wide("or", "b64", {left, right});
   };
-  const auto reversed = [&](Operand half) { return code_.wide("brev", "b64", {half}); };
   switch (op) {
-    case Operation::Negate: return pair(difference(zero, x));
     case Operation::BitNot: {
       const Operand low = code_.wide("not", "b64", {x.low});
       return pair({low, code_.wide("not", "b64", {x.high})});
     }
-    case Operation::Popcount: {
-      const Operand low = code_.word("popc", "b64", {x.low});
-      return word(code_.word("add", "u32", {low, code_.word("popc", "b64", {x.high})}));
-    }
-    case Operation::Clz: return zeros(x.high, x.low);
-    case Operation::Ctz: {
-      const Operand low = reversed(x.low);
-      return zeros(low, reversed(x.high));
-    }
-    case Operation::ReverseBits: {
-      const Operand low = reversed(x.high);
-      return pair({low, reversed(x.low)});
-    }
     case Operation::Eq: return test(equal(x, y));
-    case Operation::Ne: return test(not_of(equal(x, y)));
     case Operation::Lt: return test(less(x, y));
-    case Operation::Gt: return test(less(y, x));
-    case Operation::Le: return test(not_of(less(y, x)));
-    case Operation::Ge: return test(not_of(less(x, y)));
-    case Operation::BitOr: return each("or");
-    case Operation::BitXor: return each("xor");
-    case Operation::BitAnd: return each("and");
+    case Operation::BitOr: {
+      const Operand low = any(x.low, y.low);
+      return pair({low, any(x.high, y.high)});
+    }
+    case Operation::BitXor: return both("xor", "xor", "b64");
+    case Operation::BitAnd: return both("and", "and", "b64");
     case Operation::Shl:
     case Operation::Shr: return pair(shifted(op, x, y.low));
-    case Operation::Add: return pair(sum(x, y));
-    case Operation::Sub: return pair(difference(x, y));
+    case Operation::Add: return both("add.cc", "addc", "u64");
+    case Operation::Sub: return both("sub.cc", "subc", "u64");
     case Operation::Mul: {
       const Operand low = code_.wide("mul.lo", "u64", {x.low, y.low});
       Operand high = code_.wide("mul.hi", "u64", {x.low, y.low});
       high = code_.wide("mad.lo", "u64", {x.low, y.high, high});
       return pair({low, code_.wide("mad.lo", "u64", {x.high, y.low, high})});
     }
+    case Operation::Negate:
+    case Operation::Popcount:
+    case Operation::Clz:
+    case Operation::Ctz:
+    case Operation::ReverseBits:
+    case Operation::Ne:
+    case Operation::Gt:
+    case Operation::Le:
+    case Operation::Ge:
     case Operation::Div:
-    case Operation::Mod: return pair(divided(op, x, y));
-    case Operation::Min: return pair(chosen(less(x, y), x, y));
-    case Operation::Max: return pair(chosen(less(x, y), y, x));
-    case Operation::AbsDiff: {
-      const Operand swaps = less(x, y);
-      const Pair larger = chosen(swaps, y, x);
-      return pair(difference(larger, chosen(swaps, x, y)));
-    }
-    case Operation::AddSat: {
-      Operand carry;
-      const Pair total = sum(x, y, &carry);
-      return pair(chosen(code_.predicate("setp.ne", "u32", {carry, kZero}), ones, total));
-    }
-    case Operation::SubSat: {
-      const Pair rest = difference(x, y);
-      return pair(chosen(less(x, y), zero, rest));
-    }
+    case Operation::Mod:
+    case Operation::Min:
+    case Operation::Max:
+    case Operation::AbsDiff:
+    case Operation::AddSat:
+    case Operation::SubSat:
     case Operation::RotateLeft:
-    case Operation::RotateRight: return pair(rotated(op, x, y.low));
+    case Operation::RotateRight:  // lowered
     case Operation::MulHigh:
     case Operation::And:
     case Operation::Or:
     case Operation::LogicalNot: break;  // not for u128
-#define FORM(name, tag, arity, meaning) case Operation::name:
+#define FORM(name, ...) case Operation::name:
 #include "vyre/ir/ops.def"
       break;  // not a function of operands alone
   }

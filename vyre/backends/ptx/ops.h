@@ -148,8 +148,8 @@ struct PtxValue {
 std::uint32_t ptx_parts(DataType type);
 PtxOperand::Kind ptx_kind(DataType type);
 
-// Whether it gives 0 or 1, for numbers and bools.
-bool ptx_is_test(Operation op);
+// As instructions name it.
+std::string_view ptx_atomic(AtomicOp op, DataType element);
 
 class PtxOps {
  public:
@@ -185,18 +185,12 @@ class PtxOps {
   Operand compare(Operation op, DataType type, Operand a, Operand b);
   Operand quotient(Operation op, DataType type, Operand a, Operand b);
   Operand wide_quotient(Operation op, Operand a, Operand b);
-  Operand saturated(Operation op, Operand a, Operand b);
   Operand rotated(Operation op, Operand a, Operand count);
   PtxValue of_tests(Operation op, const PtxValue& a, const PtxValue& b);
   PtxValue of_pair(Operation op, const PtxValue& a, const PtxValue& b);
-  Pair sum(Pair a, Pair b, Operand* carry = nullptr);
-  Pair difference(Pair a, Pair b);
   Operand either(Operand::Kind kind, Operand condition, Operand yes, Operand no);
-  Pair chosen(Operand condition, Pair yes, Pair no);
   Operand moved_half(bool left, Operand own_half, Operand other, Operand count);
   Pair shifted(Operation op, Pair a, Operand count);
-  Pair rotated(Operation op, Pair a, Operand count);
-  Pair divided(Operation op, Pair a, Pair b);
   Operand less(Pair a, Pair b);
   Operand equal(Pair a, Pair b);
   Operand masked(Operand count, std::uint32_t width);

@@ -1,25 +1,23 @@
 #include "vyre/backends/ptx/target.h"
 
-#include <algorithm>
+#include "vyre/passes/pass.h"
 
 namespace vyre {
-namespace {
 
-constexpr std::uint32_t kBlock = 256;  // threads that are worth starting
-constexpr std::uint32_t kWarp = 32;
-
-}  // namespace
-
-bool ptx_is_free(const Program& program) {
-  const auto is_workgroup = [](const BufferDecl& buffer) {
-    return buffer.access == BufferAccess::Workgroup;
-  };
-  const auto is_barrier = [](const Stmt& stmt) { return std::holds_alternative<Barrier>(stmt); };
-  return std::ranges::none_of(program.buffers, is_workgroup) &&
-         std::ranges::none_of(program.body.stmts, is_barrier);
+Shaped finish_ptx(const Program& program) {
+  Shaped shaped = shape_for_gpu(program);
+  shaped.program = lower(shaped.program, kPtxCapabilities);
+  return shaped;
 }
 
-Result<PtxShape> ptx_shape(const Program& program, const PtxCopies& copies) {
+// Whole stretches that one instruction moves.
+std::uint64_t ptx_shared_bytes(const BufferDecl& buffer) {
+  constexpr std::uint64_t kWide = 16;
+  const std::uint64_t bytes = std::uint64_t{buffer.count} * stride(buffer.element);
+  return (bytes + kWide - 1) / kWide * kWide;
+}
+
+std::optional<Diagnostic> ptx_refuses(const Program& program) {
   const auto& size = program.workgroup_size;
   const std::uint64_t threads = std::uint64_t{size[0]} * size[1];
   // Each factor has 32 bits.
@@ -31,21 +29,14 @@ Result<PtxShape> ptx_shape(const Program& program, const PtxCopies& copies) {
   if (size[2] > kPtxMaxThreadsZ) {
     return diagnose<message::large_axis>(program.name, size[2], "z", "a GPU", kPtxMaxThreadsZ);
   }
-  PtxShape shape{size};
-  const auto count = static_cast<std::uint32_t>(threads * size[2]);
-  if (ptx_is_free(program) && count <= kBlock / 2) {
-    // As many as fit, and whole warps where that is possible.
-    shape.groups = kBlock / count;
-    for (std::uint32_t fewer = shape.groups; fewer > 1; --fewer) {
-      if (fewer * count % kWarp != 0) continue;
-      shape.groups = fewer;
-      break;
-    }
-    shape.block[0] *= shape.groups;
+  std::uint64_t shared = 0;
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access == BufferAccess::Workgroup) shared += ptx_shared_bytes(buffer);
   }
-  shape.copies = copies.count;
-  (copies.axis == 0 ? shape.groups : shape.rows) *= copies.count;
-  return shape;
+  if (shared > kPtxMaxShared) {
+    return diagnose<message::large_workgroup_memory>(program.name, shared, "a GPU", kPtxMaxShared);
+  }
+  return std::nullopt;
 }
 
 std::string ptx_header(std::string_view file) {

@@ -2,16 +2,20 @@
 // driver makes machine code of it.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "vyre/backends/ptx/copies.h"
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
+#include "vyre/passes/launch.h"
+#include "vyre/passes/lower.h"
 
 namespace vyre {
+
+inline constexpr Capabilities kPtxCapabilities{
+    .u128_divide = false, .u128_rest = false, .signed_saturate = false};
 
 inline constexpr std::uint32_t kPtxMaxThreads = 1024;      // of a block
 inline constexpr std::uint32_t kPtxMaxThreadsZ = 64;       // of those along z
@@ -19,39 +23,14 @@ inline constexpr std::uint32_t kPtxMaxShared = 227 << 10;  // bytes, on the larg
 // Up to here a kernel takes it itself; for more the host has to ask at the launch.
 inline constexpr std::uint32_t kPtxMaxStaticShared = 48 << 10;
 
-// How workgroups lie on blocks of threads: `groups` of them side by side along x, `rows` along y. A
-// block starts so slowly that short programs spend their time on it unless blocks are large; along
-// x the lanes of a warp touch neighbouring elements; and a thread that runs the invocations of
-// several workgroups has more loads under way.
-struct PtxShape {
-  std::array<std::uint32_t, 3> block{1, 1, 1};  // threads
-  std::uint32_t groups = 1;
-  std::uint32_t rows = 1;
-  std::uint32_t copies = 1;  // workgroups of which each thread runs an invocation at once
-  std::uint32_t steps = 1;   // and how often it does that; those along x follow each other
+// An optimised program as it is emitted.
+Shaped finish_ptx(const Program& program);
 
-  // Blocks that have all workgroups along x, and along y.
-  std::uint64_t blocks_x(std::uint64_t workgroups) const {
-    return (workgroups + groups - 1) / groups;
-  }
-  std::uint64_t blocks_y(std::uint64_t workgroups) const { return (workgroups + rows - 1) / rows; }
-  friend bool operator==(const PtxShape&, const PtxShape&) = default;
-};
+// What workgroup memory takes of a block's.
+std::uint64_t ptx_shared_bytes(const BufferDecl& buffer);
 
-// Of blocks that gather updates: for so many invocations that gathering them pays.
-inline constexpr std::uint32_t kPtxSteps = 16;
-
-// t / by for threads t of a block is t * ptx_reciprocal(by) >> kPtxReciprocalShift, in 32 bits.
-inline constexpr std::uint32_t kPtxReciprocalShift = 20;
-constexpr std::uint32_t ptx_reciprocal(std::uint32_t by) {
-  return ((1u << kPtxReciprocalShift) + by - 1) / by;
-}
-
-// Whether workgroups can share a block: they do not wait, and have no memory of their own.
-bool ptx_is_free(const Program& program);
-
-// B001 where a workgroup is larger than a block may be.
-Result<PtxShape> ptx_shape(const Program& program, const PtxCopies& copies);
+// B001 where a workgroup is larger than a block may be, B002 where its memory is.
+std::optional<Diagnostic> ptx_refuses(const Program& program);
 
 // What stands in front of the kernels of a module. `file`: where their lines are from.
 std::string ptx_header(std::string_view file = {});

@@ -1,0 +1,289 @@
+// Lowered programs give the bytes of the interpreter, whatever the target lacks; nothing of what it
+// lacks is left; and every row of lower.def is what the operation means.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "tests/support/cpu_fixture.h"
+#include "tests/support/lowered.h"
+#include "tests/support/ptx_fixture.h"
+#include "vyre/ir/eval.h"
+#include "vyre/ir/typing.h"
+#include "vyre/ir/walk.h"
+#include "vyre/prove/lower.h"
+#include "vyre/validate/validate.h"
+
+namespace vyre {
+namespace {
+
+using enum DataType;
+
+// --- Programs -----------------------------------------------------------------------------------
+
+// What of a program such a target lacks; empty when nothing is.
+std::string lacking(const Program& program, const Capabilities& has) {
+  const Types types = types_of(program.body, program.buffers, {}, {});
+  const auto is_missing = [&](DataType type) {
+    return (type == U64 && !has.u64) || (type == U128 && !(has.u128 && has.u64));
+  };
+  for (const BufferDecl& buffer : program.buffers) {
+    if (is_missing(buffer.element)) return "an element of " + std::string(text(buffer.element));
+  }
+  for (std::size_t i = 0; i < program.body.exprs.size(); ++i) {
+    const Expr& expr = program.body.exprs[i];
+    if (is_missing(types.exprs[i])) return "a value of " + std::string(text(types.exprs[i]));
+    const std::span<const ExprId> args = operands(program.body, expr);
+    for (const LowerRow& row : all_lower_rows()) {
+      const bool is_row = row.op == expr.op && !args.empty() && types[args[0]] == row.type &&
+                          (expr.op != Operation::Cast || type_of_detail(expr) == row.target);
+      if (is_row && !(has.*row.capability)) return std::string(info(expr.op).name);
+    }
+  }
+  return {};
+}
+
+// By the interpreter, for targets of all kinds.
+class Lower : public LoweredOn<Differential> {
+ protected:
+  void SetUp() override { open("interp", false); }
+  std::vector<Capabilities> targets() override { return lacking_targets(); }
+
+  std::string difference(const Case& c) override {
+    Registry registry;
+    if (!registry.add(c.module).ok()) return "its ops cannot be registered";
+    const Result<Linked> linked = link(c.program(), registry);
+    if (!linked.ok()) return render(linked.diagnostics()[0]);
+    for (const Capabilities& target : targets()) {
+      const Result<Program> lowered = lowered_for(*linked, target);
+      if (!lowered.ok()) continue;
+      const std::string lacks = lacking(*lowered, target);
+      if (!lacks.empty()) return "it has " + lacks + " left\n" + print(Module{{*lowered}});
+      const std::vector<Diagnostic> wrong = validate(*lowered);
+      if (!wrong.empty()) return render(wrong[0]) + print(Module{{*lowered}});
+    }
+    return LoweredOn<Differential>::difference(c);
+  }
+};
+
+TEST_F(Lower, GeneratedProgramsGiveTheSameBytes) {
+  check_generated(200'000, is_long() ? 20'000 : kSanitized ? 50 : 300);
+}
+
+TEST_F(Lower, LibraryOpsGiveTheSameBytes) { check_library(is_long() ? 1 : kSanitized ? 40 : 5); }
+
+class CpuLowered : public LoweredOn<Cpu> {};
+
+TEST_F(CpuLowered, GeneratedProgramsGiveTheSameBytes) {
+  check_generated(210'000, is_long() ? 5'000 : kSanitized ? 10 : 60);
+}
+
+TEST_F(CpuLowered, LibraryOpsGiveTheSameBytes) {
+  check_library(is_long() ? 3 : kSanitized ? 200 : 37);
+}
+
+// Without a GPU, that is all that can be told of it; cuda_test.cc runs them.
+TEST(PtxLowered, GeneratedProgramsAreEmitted) {
+  std::string module = ptx_header();
+  std::size_t kernels = 0;
+  for (std::uint64_t seed = 230'000; seed < 230'008; ++seed) {
+    const Case c = generate_case(seed);
+    Registry registry;
+    ASSERT_TRUE(registry.add(c.module).ok());
+    const Result<Linked> linked = link(c.program(), registry);
+    ASSERT_TRUE(linked.ok());
+    for (const Capabilities& target : lacking_targets()) {
+      const Result<Program> lowered = lowered_for(*linked, target);
+      ASSERT_TRUE(lowered.ok());
+      const Result<PtxKernel> kernel =
+          compile_ptx(Linked::trust(*lowered), "kernel" + std::to_string(kernels++));
+      ASSERT_TRUE(kernel.ok()) << render(kernel.diagnostics()[0]);
+      module += "\n" + kernel->text;
+    }
+  }
+  EXPECT_EQ(assembler_says(module), "");
+}
+
+// A target that has all of it gets the program as it is.
+TEST(LowerTargets, ThatLackNothingChangeNothing) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Program program = generate_case(seed).program();
+    if (!program.body.callees.empty()) continue;
+    EXPECT_EQ(lower(program, {}), program);
+  }
+}
+
+// --- Rows ---------------------------------------------------------------------------------------
+
+// Every operation on a type that a target may lack has a row, and every cast from and to it.
+TEST(LowerRows, AreThereForAllThatATargetMayLack) {
+  std::set<std::tuple<Operation, DataType, DataType>> known;
+  for (const LowerRow& row : all_lower_rows()) {
+    known.emplace(row.op, row.type, row.op == Operation::Cast ? row.target : Unknown);
+  }
+  for (const DataType wide : {U64, U128}) {
+    for (const OperationInfo& row : all_operations()) {
+      if (is_form(row.op) || !contains(row.types, wide)) continue;
+      EXPECT_TRUE(known.contains({row.op, wide, Unknown})) << row.name << " " << text(wide);
+    }
+    for (const TypeInfo& other : all_types()) {
+      // A u128 is lowered before a u64.
+      if (other.type == wide || (wide == U64 && other.type == U128)) continue;
+      for (const auto& [from, to] : {std::pair(wide, other.type), std::pair(other.type, wide)}) {
+        if (!cast_exists(from, to)) continue;
+        EXPECT_TRUE(known.contains({Operation::Cast, from, to})) << text(from) << text(to);
+      }
+    }
+  }
+}
+
+// Numbers around the ends of words and halves of words.
+std::vector<std::uint32_t> edge_words() {
+  std::vector<std::uint32_t> all{0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128};
+  for (const std::uint32_t end : {0x8000u, 0x10000u, 0x80000000u, 0u}) {
+    for (const std::uint32_t by : {0u, 1u, 2u}) {
+      all.push_back(end - by);
+      all.push_back(end + by);
+    }
+  }
+  return all;
+}
+
+Bits random_edge(Random& random, DataType type) {
+  static const std::vector<std::uint32_t> edges = edge_words();
+  Bits bits;
+  for (std::size_t i = 0; i < std::max<std::size_t>(1, min_bytes(type) / 4); ++i) {
+    bits.lanes[i] = random.one_in(3) ? random.word() : random.pick(edges);
+  }
+  // Numbers of all sizes: a quotient of two large ones is hardly ever large.
+  if (half_of(type) != Unknown && random.one_in(2)) {
+    bits = eval(Operation::Shr, type, bits, {{random.below(info(type).width)}});
+  }
+  if (type == Bool) bits.lanes[0] &= 1;
+  return bits;
+}
+
+// Also for the rows that are too much for the solver.
+TEST(LowerRows, GiveWhatTheOperationGives) {
+  Random random(3);
+  for (const LowerRow& row : all_lower_rows()) {
+    RowTrial trial(row);
+    for (int i = 0; i < (is_long() ? 100'000 : kSanitized ? 200 : 2'000); ++i) {
+      const Bits a = random_edge(random, row.type);
+      const bool unary = row.op == Operation::Cast || info(row.op).arity == 1;
+      const Bits b = unary               ? Bits{}
+                     : random.one_in(10) ? a
+                                         : random_edge(random, second_operand(row.op, row.type));
+      const Bits expected = row.op == Operation::Cast ? eval_cast(row.type, row.target, a)
+                                                      : eval(row.op, row.type, a, b);
+      ASSERT_EQ(trial(a, b), expected)
+          << row.low->id << " of " << print_literal({row.type, a}) << " and "
+          << print_literal({unary ? row.type : second_operand(row.op, row.type), b});
+    }
+  }
+}
+
+// --- Proofs -------------------------------------------------------------------------------------
+
+// Products and quotients in full width are too much for the solver. These are the proofs of their
+// rows on integers: what is left of them where ll, lh, hl and hh are the products of halves, of
+// which the product is hh B^2 + (lh + hl) B + ll with B = 2^half, and qn is the product of q and n.
+struct Written {
+  Operation op;
+  std::string_view given;
+  std::string_view then;
+};
+constexpr Written kWritten[] = {
+    // p is mul_high(al, bl), and l is al * bl.
+    {Operation::Mul, "(= ll (+ (* p B) l))",
+     "(= (+ (* hh B B) (* (+ lh hl) B) ll) (+ (* hh B B) (* (+ p lh hl) B) l))"},
+    // p and l are the halves of ll, m and n those of `middle`, o and r those of `other`.
+    {Operation::MulHigh,
+     "(= ll (+ (* p B) l)) (= (+ hl p) (+ (* m B) n)) (= (+ lh n) (+ (* o B) r))",
+     "(= (+ (* hh B B) (* (+ lh hl) B) ll) (+ (* (+ hh m o) B B) (* r B) l))"},
+    // So it is the high half, as the rest has no more than its width.
+    {Operation::MulHigh, "(< r B) (< l B)", "(< (+ (* r B) l) (* B B))"},
+    // No sum leaves T: hl is the product of two numbers below B.
+    {Operation::MulHigh, "(<= hl (+ (* B B) (* (- 2) B) 1)) (< p B)", "(< (+ hl p) (* B B))"},
+    // Where the divisor n has two digits, the first digit of the dividend is below it.
+    {Operation::Div, "(< m B) (>= o 1) (= n (+ (* o B) p))", "(< m n)"},
+    // One bit l more of the dividend m, which has the quotient q and the remainder r.
+    {Operation::Div, "(= m (+ qn r)) (< r n) (<= l 1) (>= (+ (* 2 r) l) n)",
+     "(and (= (+ (* 2 m) l) (+ (+ (* 2 qn) n) (- (+ (* 2 r) l) n)))"
+     "     (<= 0 (- (+ (* 2 r) l) n)) (< (- (+ (* 2 r) l) n) n))"},
+    {Operation::Div, "(= m (+ qn r)) (< r n) (<= l 1) (< (+ (* 2 r) l) n)",
+     "(= (+ (* 2 m) l) (+ (* 2 qn) (+ (* 2 r) l)))"},
+    // The remainder never leaves T: twice as much and a bit is no more than what was divided.
+    {Operation::Div, "(= m (+ qn r))", "(<= (+ (* 2 r) l) (+ (* 2 m) l))"},
+    {Operation::Mod, "(= m (+ qn r))", "(= (- m qn) r)"},
+};
+
+bool is_written(const LowerRow& row) {
+  return std::ranges::find(kWritten, row.op, &Written::op) != std::end(kWritten);
+}
+
+// What needs a solver. `./dev` installs one; without it these say so.
+class LowerProofs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Result<Solved> solved = solve("(assert true)\n");
+    if (!solved.ok()) GTEST_SKIP() << "SKIPPED: " << solved.diagnostics()[0].problem;
+  }
+};
+
+TEST_F(LowerProofs, HoldForAllValues) {
+  for (const LowerRow& row : all_lower_rows()) {
+    if (is_written(row)) continue;
+    const Result<Proof> proof = prove_row(row);
+    ASSERT_TRUE(proof.ok()) << proof.diagnostics()[0].problem;
+    EXPECT_EQ(proof->verdict, Proof::Verdict::Proved)
+        << row.low->id << ": " << proof->reason << values_text(proof->values);
+  }
+}
+
+TEST_F(LowerProofs, ThatAreWrittenHoldOnIntegers) {
+  std::set<Operation> used;
+  for (const LowerRow& row : all_lower_rows()) {
+    if (is_written(row)) used.insert(row.op);
+  }
+  for (const Written& written : kWritten) {
+    EXPECT_TRUE(used.contains(written.op)) << written.then;
+    for (const unsigned half : {16u, 32u, 64u}) {
+      std::string question = "(set-logic QF_LIA)\n(define-fun B () Int " +
+                             std::string(half == 16   ? "65536"
+                                         : half == 32 ? "4294967296"
+                                                      : "18446744073709551616") +
+                             ")\n";
+      for (const char* name : {"ll", "lh", "hl", "hh", "qn", "l", "m", "n", "o", "p", "q", "r"}) {
+        question += "(declare-const " + std::string(name) + " Int)\n(assert (>= " + name + " 0))\n";
+      }
+      question += "(assert (and " + std::string(written.given) + " (not " +
+                  std::string(written.then) + ")))\n";
+      const Result<Solved> solved = solve(question);
+      ASSERT_TRUE(solved.ok());
+      EXPECT_EQ(*solved, Solved::No) << written.then;
+    }
+  }
+}
+
+// A row that is wrong for few values.
+TEST_F(LowerProofs, RefuteWhatIsWrong) {
+  for (const LowerRow& row : all_lower_rows()) {
+    if (row.op != Operation::Add || row.type != U64) continue;
+    LowerRow wrong = row;
+    Result<Module> module = parse(
+        "op lower.wrong(al: u32, ah: u32, bl: u32, bh: u32) -> u32 {\n  \"no carry\"\n"
+        "  return ah + bh + select(al == bl, 0, u32(al + bl < al))\n}\n");
+    ASSERT_TRUE(module.ok());
+    wrong.high = std::make_shared<const Op>(std::get<Op>(module->items[0]));
+    const Result<Proof> proof = prove_row(wrong, {.use_cache = false});
+    ASSERT_TRUE(proof.ok());
+    ASSERT_EQ(proof->verdict, Proof::Verdict::Refuted);
+    ASSERT_EQ(proof->values.size(), 2u);
+    EXPECT_EQ(proof->values[0].bits.lanes[0], proof->values[1].bits.lanes[0]);
+  }
+}
+
+}  // namespace
+}  // namespace vyre

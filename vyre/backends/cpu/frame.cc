@@ -1,0 +1,130 @@
+#include "vyre/backends/cpu/frame.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace vyre {
+
+using Value = Ir::Value;
+
+// --- Functions
+
+void Frame::set_attributes(Value function) {
+  const CpuTarget& target = facts.target;
+  ir.attribute(function, "target-cpu", target.name);
+  ir.attribute(function, "target-features", target.features);
+  ir.attribute(function, "prefer-vector-width", std::to_string(target.bits));
+  ir.attribute(function, "min-legal-vector-width", std::to_string(target.bits));
+  ir.attribute(function, "warn-stack-size", "0");  // LLVM tells what each takes
+  ir.attribute(function, Ir::kFunction, "nounwind");
+}
+
+void Frame::make_zeros() {
+  zeros = ir.api().AddGlobal(ir.module(), ir.vector(ir.i64, 2), "zeros");
+  ir.api().SetInitializer(zeros, ir.zero(ir.vector(ir.i64, 2)));
+  ir.api().SetGlobalConstant(zeros, 1);
+  ir.api().SetLinkage(zeros, llvm::kPrivate);
+}
+
+void Frame::take_arguments(const std::function<Value(Ir::Type, CpuArgument)>& get) {
+  const auto number = [&](CpuArgument which) { return get(ir.i64, which); };
+  groups = {number(CpuArgument::GroupsX), number(CpuArgument::GroupsY),
+            number(CpuArgument::GroupsZ)};
+  limits = {number(CpuArgument::InvocationsX), number(CpuArgument::InvocationsY)};
+  row_size = number(CpuArgument::RowSize);
+  if (!facts.is_large) streams = ir.not_zero(number(CpuArgument::Streams));
+  stop_ = get(ir.pointer(), CpuArgument::Stop);
+  sink = ir.local(ir.vector(ir.i64, 2), "sink");
+}
+
+void Frame::load_arguments() {
+  take_arguments([&](Ir::Type type, CpuArgument which) {
+    return ir.load(type, argument(argument_at(facts.program.buffers.size(), which)));
+  });
+}
+
+Value Frame::declare(const std::string& name) {
+  std::array<Ir::Type, 1> parameters{ir.pointer()};
+  const Value function = ir.declare(name.c_str(), parameters, false);
+  set_attributes(function);
+  return function;
+}
+
+void Frame::call(Value function) { ir.call_function(function, std::array{scratch}); }
+
+void Frame::enter_piece(std::uint32_t number) {
+  piece = number;
+  scratch = ir.parameter(0);
+  arguments = ir.load(ir.pointer(), at(kArguments));
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    group[axis] = ir.load(ir.i32, at(kGroup + 4 * axis));
+  }
+  load_arguments();
+}
+
+void Frame::leave_if_stopped(Ir::Block stop, Ir::Block on) {
+  const Value asked = ir.load(ir.i8, stop_);
+  ir.api().SetVolatile(asked, 1);
+  ir.branch(ir.not_zero(asked), stop, on);
+  ir.go_on(stop);
+  ir.leave();
+  ir.go_on(on);
+}
+
+// --- Memory
+
+std::uint64_t Frame::reserve(std::uint64_t bytes) {
+  const std::uint64_t align = std::min(kScratchAlign, std::bit_ceil(bytes));
+  const std::uint64_t offset = (scratch_bytes + align - 1) / align * align;
+  scratch_bytes = offset + bytes;
+  return offset;
+}
+
+Slot Frame::make_slot(Ir::Type type, std::uint64_t bytes, const char* name, bool is_shared) {
+  if (is_shared) return {nullptr, piece, true, reserve(bytes)};
+  return {ir.local(type, name), piece, false, 0};
+}
+
+Value Frame::address(Slot& slot) {
+  if (slot.address == nullptr || (slot.is_shared && slot.function != piece)) {
+    slot.address = ir.in_entry([&] { return at(slot.offset); });
+    slot.function = piece;
+  }
+  return slot.address;
+}
+
+BufferSlot& Frame::buffer(BufferId id) {
+  BufferSlot& buffer = buffers[id.index];
+  if (!facts.is_large || (buffer.address != nullptr && buffer.function == piece)) return buffer;
+  buffer.function = piece;
+  const BufferDecl& declared = facts.program.buffers[id.index];
+  if (declared.access == BufferAccess::Workgroup) {
+    buffer.length = ir.wide(declared.count);
+    buffer.address = ir.in_entry([&] { return at(buffer.offset); });
+    return buffer;
+  }
+  const std::size_t i = 2 * std::size_t{id.index};
+  buffer.address = ir.in_entry([&] { return ir.load(ir.pointer(), argument(i)); });
+  buffer.length = ir.in_entry([&] { return ir.load(ir.i64, argument(i + 1)); });
+  return buffer;
+}
+
+// An index that wraps around is meant to be below zero; no buffer is so long that both ends matter.
+Value Frame::element_address(const BufferSlot& buffer, DataType element, Value index,
+                             bool may_wrap) {
+  Value offset = ir.zext(index, 64);
+  if (may_wrap) {
+    const Value wraps =
+        ir.compare(llvm::Compare::Ugt, index, ir.word(std::uint32_t{0} - facts.width));
+    offset = ir.select(wraps, ir.sext(index, 64), offset);
+  }
+  return ir.at(ir.i8, buffer.address, ir.mul(offset, ir.wide(stride(element))));
+}
+
+// Lengths are below 2^32.
+Value Frame::in_bounds(Value index, const BufferSlot& buffer) {
+  const Value length = ir.trunc(buffer.length, 32);
+  return ir.compare(llvm::Compare::Ult, index, ir.is_vector(index) ? ir.splat(length) : length);
+}
+
+}  // namespace vyre

@@ -1,0 +1,113 @@
+// What the function that is being written finds around it: the arguments, the buffers, and memory
+// of its own and of the thread.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "vyre/backends/cpu/facts.h"
+#include "vyre/backends/cpu/ir.h"
+
+namespace vyre {
+
+// Memory of the function that is being written; or of the thread, where several functions use it.
+struct Slot {
+  Ir::Value address = nullptr;
+  std::uint32_t function = 0;  // that the address is of
+  bool is_shared = false;
+  std::uint64_t offset = 0;  // in the memory of the thread
+
+  bool exists() const { return is_shared || address != nullptr; }
+};
+
+struct BufferSlot {
+  Ir::Value address = nullptr;
+  Ir::Value length = nullptr;    // i64
+  Ir::Value copy = nullptr;      // of this thread alone; null: there is none
+  Ir::Value has_copy = nullptr;  // whether it is in use
+  Ir::Value checked = nullptr;   // the memory of a local one in code that checks
+  bool is_local = false;         // of the function
+  std::uint64_t offset = 0;      // in the memory of the thread, of workgroup memory
+  std::uint32_t function = 0;
+};
+
+class Frame {
+ public:
+  using Value = Ir::Value;
+
+  // What locals that live across barriers, and workgroup memory, may take on the stack.
+  static constexpr std::uint64_t kMaxStackBytes = std::uint64_t{128} << 10;
+  // Bytes that go through the caches together.
+  static constexpr std::uint32_t kLine = 64;
+
+  // Where the functions of a large program find what all of them use, in the memory of the thread.
+  static constexpr std::uint64_t kArguments = 0;
+  static constexpr std::uint64_t kGroup = 8;  // the ids
+  static constexpr std::uint64_t kRow = 24;
+  static constexpr std::uint64_t kGangInRow = 32;
+  static constexpr std::uint64_t kGang = 40;
+  static constexpr std::uint64_t kLeaving = 48;  // how all invocations leave a function early
+  static constexpr std::uint64_t kVectors = 64;  // of 32 bits a lane: the local ids, a mask
+  static constexpr std::size_t kMask = 3;
+  std::uint64_t vector_at(std::size_t which) const { return kVectors + which * facts.width * 4; }
+
+  Frame(Ir& to, const CpuFacts& known) : facts(known), ir(to) {}
+
+  // --- Functions
+  void set_attributes(Value function);
+  void make_zeros();
+  // get(type, argument) gives the value of an argument of the kernel.
+  void take_arguments(const std::function<Value(Ir::Type, CpuArgument)>& get);
+  // From the memory that `arguments` points to.
+  Value argument(std::size_t i) { return ir.at(ir.i64, arguments, ir.wide(i)); }
+  void load_arguments();
+  // One of the functions of a large program, which get the memory of the thread.
+  Value declare(const std::string& name);
+  void call(Value function);
+  // At the beginning of one that is a piece of the program.
+  void enter_piece(std::uint32_t number);
+  // Goes to `stop`, where the function ends, if the run shall end, and to `on` otherwise.
+  void leave_if_stopped(Ir::Block stop, Ir::Block on);
+
+  // --- Memory
+  // Memory of the thread, aligned for any vector that it holds.
+  std::uint64_t reserve(std::uint64_t bytes);
+  // Whether there is room on the stack, which is taken then.
+  bool take_stack(std::uint64_t bytes, std::uint64_t most = kMaxStackBytes) {
+    if (stack_taken_ + bytes > most) return false;
+    stack_taken_ += bytes;
+    return true;
+  }
+  Value at(std::uint64_t offset) { return ir.at(ir.i8, scratch, ir.wide(offset)); }
+  Slot make_slot(Ir::Type type, std::uint64_t bytes, const char* name, bool is_shared);
+  Value address(Slot& slot);
+  BufferSlot& buffer(BufferId id);
+  // Of an element, where the index is a scalar. `may_wrap`: the first lane of a row may be below
+  // zero.
+  Value element_address(const BufferSlot& buffer, DataType element, Value index,
+                        bool may_wrap = false);
+  Value in_bounds(Value index, const BufferSlot& buffer);
+
+  const CpuFacts& facts;
+  Ir& ir;
+  std::uint32_t piece = 0;  // the number of the one that is being written
+  std::uint64_t scratch_bytes = 0;
+  std::vector<BufferSlot> buffers;
+  Value arguments = nullptr;
+  Value scratch = nullptr;
+  std::array<Value, 3> group{};   // the ids of the workgroup
+  std::array<Value, 3> groups{};  // how many there are
+  std::array<Value, 2> limits{};  // invocations along x and y, i64
+  Value row_size = nullptr;       // invocations along x of a workgroup, where that is free
+  Value streams = nullptr;        // whether what is written does not fit the caches
+  Value zeros = nullptr;          // 16 bytes
+  Value sink = nullptr;           // 16 bytes that nobody reads
+
+ private:
+  std::uint64_t stack_taken_ = 0;  // of kMaxStackBytes
+  Value stop_ = nullptr;           // the address of a byte that is set to end the run
+};
+
+}  // namespace vyre

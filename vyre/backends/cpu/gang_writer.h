@@ -1,0 +1,238 @@
+// Writes what a gang does: its statements, under the mask of the lanes that run them. values.cc has
+// expressions and locals, memory.cc and atomics.cc accesses, statements.cc control flow.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "vyre/backends/cpu/frame.h"
+#include "vyre/backends/cpu/known_rows.h"
+#include "vyre/backends/cpu/long_ops.h"
+#include "vyre/backends/cpu/unchecked.h"
+
+namespace vyre {
+
+class GangWriter {
+ public:
+  using Value = Ir::Value;
+  using Kind = Shape::Kind;
+
+  // A loop that is being written.
+  struct Loop {
+    StmtId id;
+    Ir::Block exit = nullptr;
+    Slot live;             // of the mask of those that have not left
+    Value mask = nullptr;  // at the beginning of a round
+    std::uint32_t function = 0;
+  };
+  // A piece of a large program that is called and still to be written, with what is known there.
+  struct WaitingPiece {
+    std::uint32_t piece;
+    Value function;
+    std::vector<Loop> loops;
+    Slot alive;
+  };
+
+  GangWriter(Frame& frame, Ops& ops, Moves& moves, LongOps& long_ops);
+
+  // --- Where the gang is
+  void begin_row(Value number);
+  void begin_gang(Value number_in_row);
+  // What follows is for the whole workgroup.
+  void end_gangs() { gang_ = nullptr; }
+  Value row() const { return row_; }
+
+  // --- What it does
+  // The statements in lanes that may be taken for granted to be in bounds, all of which are on; or
+  // with checks, for `present` lanes of the row. `name` is of the block at the end.
+  void write_fast(StmtId begin, StmtId end, const FastRow& fast, const char* name);
+  void write_checked(StmtId begin, StmtId end, Value present, const char* name);
+  // Stores that may wait are written together by write_waiting(). Those after a `return` may not.
+  void let_stores_wait(bool wait) { stores_wait_ = wait; }
+  void write_waiting() { put_rows(std::exchange(waiting_, {})); }
+  // Which gangs have lanes that returned is kept between barriers, as bits.
+  void reset_alive();
+  Value kept_alive(Value gang);
+  // What was known of the workgroup is not true of the next code for it.
+  void forget_rows() { known_.clear(); }
+  void forget_locals();
+
+  // One update of one element; gives what it held. `is_own`: no other thread sees it.
+  Value update(AtomicOp op, DataType element, bool is_own, Value pointer, Value expected,
+               Value value);
+
+  // --- What all invocations do together
+  void begin_statement(StmtId id);
+  Value test(ExprId condition) { return ops_.truth(scalar(condition)); }
+  Value test(Operation op, ExprId a, ExprId b) {
+    return ops_.truth(ops_.apply(op, scalar(a), scalar(b)));
+  }
+  // Of the first lane, as a number of 32 bits; and of all lanes.
+  Value word(ExprId id) { return ops_.whole(scalar(id)).parts[0]; }
+  Value words(ExprId id) { return ops_.splat(ops_.whole(value(id))).parts[0]; }
+  // Loops look now and then whether to go on at all. Gives the memory of how many rounds are left
+  // until then; null for a short loop without others in it.
+  Value count_rounds(StmtId id, const For& loop);
+  void begin_round(Value rounds);
+  void set_variable(const For& loop, Value now);
+  std::vector<Loop>& loops() { return loops_; }
+
+  // Values at the beginning of a row, before the first statement; and in a round of a loop (none:
+  // in a row), counted from its first one.
+  void begin_entry(StmtId begin);
+  void begin_round_of(StmtId loop, std::uint32_t round);
+  void end_entry();
+
+  // --- Large programs
+  void share_locals();
+  std::optional<std::uint32_t> piece_at(StmtId id, bool is_collective) const;
+  void call_piece(std::uint32_t number);
+  std::optional<WaitingPiece> next_piece();
+  void enter_piece(const WaitingPiece& waiting);
+  void write_piece(const Piece& piece);
+
+ private:
+  // --- Values (values.cc)
+  // Of the first lane, which says all of a regular value; and of all lanes, a scalar where they are
+  // the same.
+  Lanes scalar(ExprId id);
+  Lanes value(ExprId id);
+  std::optional<Lanes> outcome(ExprId id);
+  Lanes computed(ExprId id, bool in_first);
+  Lanes id_of(const Expr& expr);
+  bool find_bits(ExprId id, std::vector<ExprId>& leaves, std::size_t& count) const;
+  std::optional<Lanes> of_three(ExprId id);
+  bool counts(ExprId id) const;
+  Lanes counted(ExprId id);
+  // Memory that a local has, or its value in the function that computed it.
+  struct Place {
+    Lanes value;
+    std::uint32_t function = 0;
+    std::array<Slot, 4> slots{};
+  };
+  Ir::Type slot_type(LocalId local);
+  Value slot_address(LocalId local, std::size_t part);
+  void make_slots(LocalId local);
+  Lanes read_local(LocalId local);
+  void give(LocalId local, const Lanes& value);
+
+  // --- Masks and statements (statements.cc)
+  Value full_mask() { return mask_ != nullptr ? mask_ : ir_.ones(ir_.vector(ir_.boolean)); }
+  Slot make_mask(const char* name);
+  Value get_mask(Slot& slot);
+  void put_mask(Slot& slot, Value mask);
+  void turn_off(Slot& slot, Value lanes);
+  Value present_lanes(Value present);
+  void write(StmtId begin, StmtId end, Value mask);
+  void statements(StmtId begin, StmtId end, Ir::Block after);
+  void statement(StmtId id);
+  void assign(StmtId id, LocalId local, ExprId value);
+  void branch(StmtId id, const If& branch);
+  void branch_together(StmtId id, const If& branch, Value test, Ir::Block after);
+  void branch_apart(StmtId id, const If& branch, Value test, Ir::Block after);
+  void repeat(StmtId id, const For& loop);
+  void drop_those_that_left(StmtId id);
+  void drop_those_that_left();
+  bool is_break(StmtId id) const;
+  bool only_breaks(StmtId loop) const;
+  void break_some(Value test);
+  void leave_loop();
+  void leave_gang();
+  void call_gang_piece(std::uint32_t number);
+  void save_gang();
+
+  // --- Memory (memory.cc)
+  bool is_assumed(ExprId access) const {
+    return fast_ != nullptr && fast_->in_bounds.contains({at_, access});
+  }
+  bool is_inside(ExprId access) const {
+    return facts_.bounds.is_proved(at_, access) || is_assumed(access);
+  }
+  Value element_pointer(const BufferSlot& buffer, DataType element, Value index, bool inside,
+                        Value elsewhere);
+  Value row_address(BufferId buffer, ExprId index, bool may_wrap);
+  const Records::Place* in_record(ExprId load) const;
+  Value record_address(BufferId buffer, ExprId index, const Records::Place& place);
+  void prefetch(BufferId buffer, ExprId index);
+  Lanes load(ExprId id, const Expr& expr);
+  Lanes load_one(ExprId id, BufferId buffer, ExprId index);
+  Lanes load_all(ExprId id, BufferId buffer, ExprId index);
+  Lanes load_member(BufferId buffer, ExprId index, const Records::Place& place);
+  Lanes load_slid(DataType type, const FastRow::Slid& slid);
+  Lanes gather_one_by_one(BufferId buffer, ExprId index, bool inside, Value mask);
+  void store(const Store& store);
+  void store_one(const Store& store, Lanes given);
+  void store_member(const Store& store, const Records::Place& place, Value given);
+  void store_row(const Store& store, Value mask, const Lanes& given);
+  // Vectors side by side.
+  struct Waiting {
+    std::vector<Value> rows;
+    Value pointer = nullptr;
+    Value pass = nullptr;  // whether past the caches; null: never
+  };
+  void store_vectors(const std::vector<Value>& rows, Value pointer);
+  void put_rows(const std::vector<Waiting>& stores);
+
+  // --- Atomics (atomics.cc)
+  void update_together(const Atomic& atomic, const BufferSlot& buffer, bool is_own);
+  void update_own(const Atomic& atomic, const BufferSlot& buffer, Value index, Value given);
+  Value update_each(const Atomic& atomic, const BufferSlot& buffer, bool is_own);
+  bool is_cheap(StmtId stmt, ExprId id, unsigned depth) const;
+  Lanes of_lane(ExprId id, unsigned lane);
+  void atomic(const Atomic& atomic);
+
+  Frame& frame_;
+  Ops& ops_;
+  Moves& moves_;
+  LongOps& long_ops_;
+  const CpuFacts& facts_ = frame_.facts;
+  const Body& body_ = facts_.body;
+  Ir& ir_ = frame_.ir;
+  const unsigned width_ = facts_.width;
+
+  // Where the gang is.
+  Value row_ = nullptr;           // its row's number, i64
+  Value gang_in_row_ = nullptr;   // its number there
+  Value gang_ = nullptr;          // its number in the workgroup; null: it is all of it
+  std::array<Value, 3> first_{};  // local ids of its first lane; vectors when not in rows
+
+  // Which of its lanes are on.
+  Value mask_ = nullptr;  // null: all lanes
+  Value first_mask_ = nullptr;
+  Slot alive_;      // of the mask of those that have not returned
+  Slot all_alive_;  // the same for each gang, as bits, where it is kept between segments
+  std::vector<Loop> loops_;
+  Ir::Block gang_end_ = nullptr;
+  Ir::Block block_end_ = nullptr;  // of the statements that are being written
+  unsigned conditions_ = 0;        // that what is being written depends on
+
+  // What is known in it.
+  const FastRow* fast_ = nullptr;  // null: everything is checked
+  KnownRows known_;
+  std::map<std::size_t, std::vector<Value>> record_parts_;  // the elements of records
+  std::set<std::pair<StmtId, Terms>> fetched_;              // stretches, in loops
+  bool stores_wait_ = false;
+  std::vector<Waiting> waiting_;
+
+  // Values, each of which holds at one time.
+  struct Known {
+    std::uint64_t time = 0;
+    Lanes lanes;
+  };
+  StmtId at_;
+  std::uint64_t time_ = 0;
+  bool at_entry_ = false;  // locals are what they are bound to
+  std::vector<Known> firsts_;
+  std::vector<Known> values_;
+  std::vector<Place> places_;
+
+  // Pieces of a large program.
+  std::vector<Value> functions_;  // those that are called
+  std::vector<WaitingPiece> waiting_pieces_;
+};
+
+}  // namespace vyre

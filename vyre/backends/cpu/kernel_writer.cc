@@ -1,0 +1,423 @@
+#include "vyre/backends/cpu/kernel_writer.h"
+
+#include <algorithm>
+
+#include "vyre/ir/walk.h"
+
+namespace vyre {
+namespace {
+
+using llvm::Compare;
+using Value = Ir::Value;
+
+// A thread has its own copy of buffers of up to so many elements.
+constexpr std::uint64_t kMaxCopied = 2048;
+// What a call of memset() or a division may take of the stack, and a call itself.
+constexpr std::uint64_t kOutside = 1024;
+constexpr std::uint64_t kOfACall = 64;
+
+}  // namespace
+
+// --- Functions
+
+void KernelWriter::write() { facts_.is_large ? write_large() : write_small(); }
+
+Value KernelWriter::declare_kernel() {
+  std::array<Ir::Type, 4> parameters{ir_.pointer(), ir_.i64, ir_.i64, ir_.pointer()};
+  const Value kernel = ir_.declare("vyre_kernel", parameters, true);
+  frame_.set_attributes(kernel);
+  return kernel;
+}
+
+// One function that has each buffer as a parameter, as they do not overlap, then the other
+// arguments and those of the kernel; and the kernel, which calls it.
+void KernelWriter::write_small() {
+  const std::size_t count = facts_.program.buffers.size();
+  std::vector<Ir::Type> types;
+  for (std::size_t i = 0; i < count; ++i) types.insert(types.end(), {ir_.pointer(), ir_.i64});
+  types.resize(argument_at(count, CpuArgument::Count), ir_.i64);
+  types[argument_at(count, CpuArgument::Stop)] = ir_.pointer();
+  const auto arguments = static_cast<unsigned>(types.size());
+  types.insert(types.end(), {ir_.i64, ir_.i64, ir_.pointer()});
+  const Value inner = ir_.declare("workgroups", types, false);
+  frame_.set_attributes(inner);
+  ir_.attribute(inner, Ir::kFunction, "noinline");
+  // Parameters are numbered from 1 here.
+  for (unsigned i = 0; i < count; ++i) ir_.attribute(inner, 2 * i + 1, "noalias");
+  ir_.attribute(inner, arguments + 3, "noalias");
+  const auto enter = [&] {
+    for (unsigned i = 0; i < count; ++i) {
+      frame_.buffers.push_back({ir_.parameter(2 * i), ir_.parameter(2 * i + 1)});
+    }
+    frame_.scratch = ir_.parameter(arguments + 2);
+  };
+  ir_.define(inner, enter, [&] {
+    frame_.take_arguments([&](Ir::Type, CpuArgument which) {
+      return ir_.parameter(static_cast<unsigned>(argument_at(count, which)));
+    });
+    frame_.make_zeros();
+    make_workgroup_memory();
+    make_copies();
+    fill_copies();
+    write_groups(ir_.parameter(arguments), ir_.parameter(arguments + 1));
+    join_copies();
+    if (facts_.target.triple.starts_with("x86_64")) {
+      ir_.call("llvm.x86.sse.sfence", std::span<Ir::Type>(), {});
+    }
+  });
+  ir_.define(
+      declare_kernel(), [] {},
+      [&] {
+        frame_.arguments = ir_.parameter(0);
+        std::vector<Value> passed;
+        for (unsigned i = 0; i < arguments; ++i) {
+          passed.push_back(ir_.load(types[i], frame_.argument(i)));
+        }
+        for (unsigned i = 1; i < 4; ++i) passed.push_back(ir_.parameter(i));
+        ir_.call_function(inner, passed);
+      });
+}
+
+// A function for each piece of the program and for each long operation, which get the memory of the
+// thread, where everything is that several of them use. There is one version of the code, with
+// every check.
+void KernelWriter::write_large() {
+  frame_.buffers.resize(facts_.program.buffers.size());
+  frame_.scratch_bytes = frame_.vector_at(Frame::kMask + 1);
+  long_ops_.reserve_memory();
+  workgroup_memory_.first = frame_.reserve(0);
+  for (std::size_t i = 0; i < facts_.program.buffers.size(); ++i) {
+    const BufferDecl& buffer = facts_.program.buffers[i];
+    if (buffer.access != BufferAccess::Workgroup) continue;
+    frame_.buffers[i].offset = frame_.reserve(std::uint64_t{buffer.count} * stride(buffer.element));
+  }
+  workgroup_memory_.second = frame_.scratch_bytes - workgroup_memory_.first;
+  gang_.share_locals();
+  frame_.make_zeros();
+  const auto enter = [&] {
+    frame_.arguments = ir_.parameter(0);
+    frame_.scratch = ir_.parameter(3);
+    ir_.store(frame_.arguments, frame_.at(Frame::kArguments));
+    frame_.load_arguments();
+  };
+  ir_.define(declare_kernel(), enter, [&] { write_groups(ir_.parameter(1), ir_.parameter(2)); });
+  while (const std::optional<GangWriter::WaitingPiece> waiting = gang_.next_piece()) {
+    const Piece& piece = facts_.pieces.all[waiting->piece];
+    ir_.define(
+        waiting->function, [&] { gang_.enter_piece(*waiting); },
+        [&] {
+          piece.is_collective ? write_region(piece.begin, piece.end) : gang_.write_piece(piece);
+        });
+  }
+  long_ops_.write_functions();
+}
+
+std::uint64_t KernelWriter::stack_bytes() const {
+  const std::map<std::string, std::uint64_t>& frames = ir_.frames();
+  const auto frame_of = [&](const std::string& name) {
+    const auto found = frames.find(name);
+    return kOfACall + (found == frames.end() ? 0 : found->second);
+  };
+  if (!facts_.is_large) return frame_of("vyre_kernel") + frame_of("workgroups") + kOutside;
+  std::uint64_t longest = 0;
+  for (const std::string& name : long_ops_.names()) longest = std::max(longest, frame_of(name));
+  // Those that are called come after those that call.
+  const std::vector<Piece>& pieces = facts_.pieces.all;
+  std::vector<std::uint64_t> inside(pieces.size());
+  for (std::size_t i = pieces.size(); i-- > 1;) {
+    std::uint64_t& outer = inside[pieces[i].parent];
+    outer = std::max(outer, inside[i] + frame_of("piece" + std::to_string(i)));
+  }
+  return frame_of("vyre_kernel") + inside[0] + longest + kOutside;
+}
+
+// --- Memory
+
+void KernelWriter::make_workgroup_memory() {
+  for (std::size_t i = 0; i < frame_.buffers.size(); ++i) {
+    const BufferDecl& declared = facts_.program.buffers[i];
+    if (declared.access != BufferAccess::Workgroup) continue;
+    BufferSlot& buffer = frame_.buffers[i];
+    const std::uint64_t bytes = std::uint64_t{declared.count} * stride(declared.element);
+    buffer.length = ir_.wide(declared.count);
+    buffer.is_local = facts_.can_unroll && frame_.take_stack(2 * bytes, Frame::kMaxStackBytes / 2);
+    if (!buffer.is_local) {
+      buffer.address = frame_.at(frame_.reserve(bytes));
+      continue;
+    }
+    // LLVM sees that nobody else looks at it.
+    const Ir::Type line = ir_.vector(ir_.i32, Frame::kLine / 4);
+    const std::uint64_t lines = (bytes + Frame::kLine - 1) / Frame::kLine;
+    for (Value* memory : {&buffer.address, &buffer.checked}) {
+      *memory = ir_.local(ir_.api().ArrayType2(line, lines), declared.name.c_str());
+    }
+  }
+}
+
+// Of a small buffer that is only updated each thread has a copy of its own, which joins the buffer
+// at the end.
+void KernelWriter::make_copies() {
+  for (const auto& [id, op] : facts_.updated) {
+    BufferSlot& buffer = frame_.buffers[id.index];
+    buffer.copy = frame_.at(frame_.reserve(kMaxCopied * 4));
+    buffer.has_copy = ir_.compare(Compare::Ule, buffer.length, ir_.wide(kMaxCopied));
+  }
+}
+
+// Calls visit(buffer, op, i) for each element i of these buffers.
+template <class Visit>
+void KernelWriter::for_each_copied(Visit visit) {
+  for (const auto& [id, op] : facts_.updated) {
+    const BufferSlot& buffer = frame_.buffers[id.index];
+    ir_.only_if(buffer.has_copy, "copied", "not.copied", [&] {
+      ir_.loop("copy", ir_.wide(0), buffer.length, [&](Value i) { visit(id, op, i); });
+    });
+  }
+}
+
+void KernelWriter::fill_copies() {
+  for_each_copied([&](BufferId id, AtomicOp op, Value i) {
+    const BufferSlot& buffer = frame_.buffers[id.index];
+    ir_.store(ir_.word(neutral(op, facts_.element(id))), ir_.at(ir_.i32, buffer.copy, i), 4);
+  });
+}
+
+void KernelWriter::join_copies() {
+  for_each_copied([&](BufferId id, AtomicOp op, Value i) {
+    const BufferSlot& buffer = frame_.buffers[id.index];
+    const DataType element = facts_.element(id);
+    const Value own = ir_.load(ir_.i32, ir_.at(ir_.i32, buffer.copy, i), 4);
+    const Value changes = ir_.compare(Compare::Ne, own, ir_.word(neutral(op, element)));
+    ir_.only_if(changes, "changed", "next", [&] {
+      gang_.update(op, element, false, ir_.at(ir_.i32, buffer.address, i), nullptr, own);
+    });
+  });
+}
+
+// Workgroup memory begins as zeros.
+void KernelWriter::clear_memory() {
+  const auto clear = [&](Value from, std::uint64_t bytes) {
+    std::array<Ir::Type, 2> named{ir_.pointer(), ir_.i64};
+    ir_.call("llvm.memset", named,
+             {from, ir_.number(ir_.i8, 0), ir_.wide(bytes), ir_.zero(ir_.boolean)});
+  };
+  if (facts_.is_large) return clear(frame_.at(workgroup_memory_.first), workgroup_memory_.second);
+  for (std::size_t i = 0; i < facts_.program.buffers.size(); ++i) {
+    const BufferDecl& buffer = facts_.program.buffers[i];
+    if (buffer.access != BufferAccess::Workgroup) continue;
+    lives(frame_.buffers[i], "llvm.lifetime.start");
+    clear(frame_.buffers[i].address, std::uint64_t{buffer.count} * stride(buffer.element));
+  }
+}
+
+// From here on a buffer is in use, or not any more.
+void KernelWriter::lives(const BufferSlot& buffer, const char* intrinsic) {
+  if (!buffer.is_local) return;
+  std::array<Ir::Type, 1> named{ir_.pointer()};
+  ir_.call(intrinsic, named, {ir_.ones(ir_.i64), buffer.address});
+}
+
+// --- Workgroups
+
+// Those with the numbers [begin, end), x running fastest.
+void KernelWriter::write_groups(Value begin, Value end) {
+  std::array<Value, 3> at{};
+  const Value rows = ir_.udiv(begin, frame_.groups[0]);
+  const std::array<Value, 3> first = {ir_.urem(begin, frame_.groups[0]),
+                                      ir_.urem(rows, frame_.groups[1]),
+                                      ir_.udiv(rows, frame_.groups[1])};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    at[axis] = ir_.local(ir_.i64, "group");
+    ir_.store(first[axis], at[axis]);
+  }
+  ir_.loop("groups", begin, end, [&](Value) {
+    std::array<Value, 3> now{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      now[axis] = ir_.load(ir_.i64, at[axis]);
+      frame_.group[axis] = ir_.trunc(now[axis], 32);
+      if (facts_.is_large) ir_.store(frame_.group[axis], frame_.at(Frame::kGroup + 4 * axis));
+    }
+    write_group();
+    Value carry = ir_.ones(ir_.boolean);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const Value next = ir_.add(now[axis], ir_.zext(carry, 64));
+      const Value over = ir_.compare(Compare::Eq, next, frame_.groups[axis]);
+      ir_.store(axis == 2 ? next : ir_.select(over, ir_.wide(0), next), at[axis]);
+      carry = ir_.both(carry, over);
+    }
+  });
+}
+
+void KernelWriter::write_group() {
+  group_end_ = ir_.block("group.end");
+  gang_.reset_alive();
+  if (facts_.can_unroll) {
+    write_versions();
+  } else {
+    clear_memory();
+    write_region(StmtId{0u}, StmtId{body_.stmts.size()});
+    ir_.jump(group_end_);
+  }
+  ir_.go_on(group_end_);
+}
+
+// All of the workgroup without checks and with code for each gang, or all of it otherwise.
+void KernelWriter::write_versions() {
+  const Ir::Block yes = ir_.block("fast");
+  const Ir::Block no = ir_.block("slow");
+  const auto [whole, is_unchecked] = find_all_unchecked();
+  ir_.branch(is_unchecked, yes, no);
+  for (const Ir::Block version : {yes, no}) {
+    ir_.go_on(version);
+    whole_ = version == yes ? &whole : nullptr;
+    gang_.forget_rows();
+    gang_.forget_locals();
+    // LLVM drops memory of which all is in registers, unless other code reads it.
+    const auto use_own = [&] {
+      for (BufferSlot& buffer : frame_.buffers) {
+        if (buffer.is_local && version == no) std::swap(buffer.address, buffer.checked);
+      }
+    };
+    use_own();
+    clear_memory();
+    write_region(StmtId{0u}, StmtId{body_.stmts.size()});
+    if (!ir_.is_closed()) {
+      for (const BufferSlot& buffer : frame_.buffers) lives(buffer, "llvm.lifetime.end");
+    }
+    use_own();
+    ir_.jump(group_end_);
+  }
+  whole_ = nullptr;
+}
+
+// What is known where no invocation of the workgroup needs a check anywhere, and whether that is
+// so.
+std::pair<FastRow, Value> KernelWriter::find_all_unchecked() {
+  const Value count = ir_.wide(facts_.layout.row_invocations);
+  gang_.begin_row(ir_.wide(0));
+  RowSpan lanes{ir_.wide(0), count};
+  FastRow whole = find_unchecked(frame_, gang_, StmtId{0u}, StmtId{body_.stmts.size()},
+                                 Extent::Workgroup, lanes);
+  const Value all = ir_.both(ir_.equal_zero(lanes.from), ir_.compare(Compare::Eq, lanes.to, count));
+  // What was told of the first row is not true of others.
+  whole.starts.clear();
+  whole.slid.clear();
+  whole.slides.clear();
+  if (facts_.layout.rows > 1) whole.streamed.clear();
+  return {std::move(whole), all};
+}
+
+// --- Statements of the whole workgroup
+
+void KernelWriter::write_region(StmtId begin, StmtId end) {
+  StmtId first = begin;
+  const auto flush = [&](StmtId to) {
+    if (first < to && !ir_.is_closed()) rows_.write(first, to, whole_);
+  };
+  for (StmtId id = begin, after; id < end; id = after) {
+    const std::optional<std::uint32_t> piece = gang_.piece_at(id, true);
+    after = piece ? facts_.pieces.all[*piece].end : next(body_, id);
+    if (!piece && !facts_.is_collective(id)) continue;
+    flush(id);
+    first = after;
+    if (ir_.is_closed()) return;
+    if (piece) {
+      call_piece(*piece);
+      continue;
+    }
+    gang_.begin_statement(id);
+    visit(
+        body_[id], [&](const If& branch) { write_branch(id, branch); },
+        [&](const For& loop) { write_loop(id, loop); },
+        [&](const Block& block) {
+          gang_.forget_rows();
+          write_region(StmtId{id.index + 1}, block.end);
+          gang_.forget_rows();
+        },
+        [&](const Break&) { leave(kBreak); }, [&](const Return&) { leave(kReturn); },
+        Nothing<Barrier, Let, Assign, Store, Atomic>());
+  }
+  flush(end);
+}
+
+void KernelWriter::write_branch(StmtId id, const If& branch) {
+  const auto write_block = [&](StmtId begin, StmtId end) {
+    gang_.forget_rows();
+    write_region(begin, end);
+  };
+  ir_.if_else(
+      gang_.test(branch.condition), {"then", "else", "end"},
+      [&] { write_block(StmtId{id.index + 1}, branch.else_begin); },
+      [&] { write_block(branch.else_begin, branch.end); });
+  gang_.forget_rows();
+}
+
+void KernelWriter::write_loop(StmtId id, const For& loop) {
+  gang_.forget_rows();
+  const Value from = gang_.word(loop.from);
+  const Value to = gang_.word(loop.to);
+  const Value counter = ir_.local(ir_.i32, body_[loop.variable].name.c_str());
+  ir_.store(from, counter);
+  const Value rounds = gang_.count_rounds(id, loop);
+  const Ir::Block head = ir_.block("loop");
+  const Ir::Block round = ir_.block("round");
+  const Ir::Block exit = ir_.block("loop.end");
+  ir_.jump(head);
+  ir_.go_on(head);
+  const Value now = ir_.load(ir_.i32, counter);
+  gang_.begin_round(rounds);
+  ir_.branch(ir_.compare(Compare::Ult, now, to), round, exit);
+  ir_.go_on(round);
+  gang_.set_variable(loop, now);
+  gang_.loops().push_back({id, exit, {}, nullptr, frame_.piece});
+  write_region(StmtId{id.index + 1}, loop.end);
+  gang_.loops().pop_back();
+  if (!ir_.is_closed()) {
+    ir_.store(ir_.add(now, ir_.word(1)), counter);
+    ir_.jump(head);
+  }
+  ir_.go_on(exit);
+  gang_.forget_rows();
+}
+
+// All invocations of the workgroup leave a loop or the program.
+void KernelWriter::leave(Leave how) {
+  const auto& loops = gang_.loops();
+  if (how == kBreak && loops.back().function == frame_.piece) return ir_.jump(loops.back().exit);
+  if (how == kReturn && frame_.piece == 0) return ir_.jump(group_end_);
+  ir_.store(ir_.word(how), frame_.at(Frame::kLeaving));
+  ir_.leave();
+}
+
+void KernelWriter::call_piece(std::uint32_t number) {
+  const Piece& piece = facts_.pieces.all[number];
+  bool may_leave = false;
+  for (StmtId id = piece.begin; id < piece.end; ++id.index) {
+    may_leave =
+        may_leave || (facts_.is_collective(id) && (std::holds_alternative<Break>(body_[id]) ||
+                                                   std::holds_alternative<Return>(body_[id])));
+  }
+  if (may_leave) ir_.store(ir_.word(kStay), frame_.at(Frame::kLeaving));
+  gang_.call_piece(number);
+  if (!may_leave) return;
+  const Value how = ir_.load(ir_.i32, frame_.at(Frame::kLeaving));
+  const Ir::Block on = ir_.block("on");
+  const Ir::Block left = ir_.block("left");
+  ir_.branch(ir_.equal_zero(how), on, left);
+  ir_.go_on(left);
+  const auto& loops = gang_.loops();
+  if (!loops.empty() && loops.back().function == frame_.piece) {
+    const Ir::Block broken = ir_.block("broken");
+    const Ir::Block returned = ir_.block("returned");
+    ir_.branch(ir_.compare(Compare::Eq, how, ir_.word(kBreak)), broken, returned);
+    ir_.go_on(broken);
+    ir_.store(ir_.word(kStay), frame_.at(Frame::kLeaving));
+    ir_.jump(loops.back().exit);
+    ir_.go_on(returned);
+  }
+  // It goes on to leave the function that has the loop, or the workgroup.
+  frame_.piece == 0 ? ir_.jump(group_end_) : ir_.leave();
+  ir_.go_on(on);
+}
+
+}  // namespace vyre

@@ -1,0 +1,59 @@
+#include "vyre/backends/cpu/known_rows.h"
+
+namespace vyre {
+
+using Value = Ir::Value;
+
+void KnownRows::know(BufferId buffer, Value start, Value mask, Value row) {
+  const std::optional<std::uint64_t> word = ir_.constant(start);
+  if (!word) return forget(buffer);
+  std::map<std::int64_t, Value>& rows = rows_[buffer];
+  const auto first = static_cast<std::int32_t>(*word);
+  const std::int64_t width = ir_.width();
+  if (mask != nullptr) {
+    const auto old = rows.find(first);
+    row = old == rows.end() ? nullptr : ir_.select(mask, row, old->second);
+  }
+  std::erase_if(rows, [&](const auto& each) {
+    return each.first > first - width && each.first < first + width;
+  });
+  if (row != nullptr) rows[first] = row;
+}
+
+Value KnownRows::row(BufferId buffer, Value start, Value mask) {
+  const auto known = rows_.find(buffer);
+  const std::optional<std::uint64_t> word = ir_.constant(start);
+  if (known == rows_.end() || !word) return nullptr;
+  const std::int64_t first = static_cast<std::int32_t>(*word);
+  const std::int64_t width = ir_.width();
+  const auto row_at = [&](std::int64_t at) {
+    const auto found = known->second.find(at);
+    if (found != known->second.end()) return found->second;
+    // There is nothing below 0.
+    return at == -width ? ir_.zero(ir_.vector(ir_.i32)) : nullptr;
+  };
+  Value row = row_at(first);
+  const auto after = known->second.lower_bound(first);
+  if (row == nullptr && after != known->second.end() && after->first < first + width) {
+    const Value before = row_at(after->first - width);
+    if (before == nullptr) return nullptr;
+    row = moves_.window(before, after->second, first + width - after->first);
+  }
+  if (row == nullptr || mask == nullptr) return row;
+  return ir_.select(mask, row, ir_.zero(ir_.type(row)));
+}
+
+Value KnownRows::origin(BufferId buffer, Value index) {
+  const auto known = rows_.find(buffer);
+  const std::optional<std::uint64_t> word = ir_.constant(index);
+  if (known == rows_.end() || !word) return nullptr;
+  const std::int64_t at = static_cast<std::int32_t>(*word);
+  const auto after = known->second.upper_bound(at);
+  if (after == known->second.begin()) return nullptr;
+  const auto [start, row] = *std::prev(after);
+  const auto from = origins_.find(row);
+  if (from == origins_.end() || at - start >= std::int64_t{ir_.width()}) return nullptr;
+  return ir_.at(ir_.i32, from->second, ir_.wide(static_cast<std::uint64_t>(at - start)));
+}
+
+}  // namespace vyre

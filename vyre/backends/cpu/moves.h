@@ -1,0 +1,73 @@
+// Lanes between registers and memory, whole rows of elements or any of them; and the masks that say
+// which lanes are on. A null mask stands for all lanes.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "vyre/backends/cpu/ops.h"
+
+namespace vyre {
+
+inline std::vector<Ir::Value> parts_of(const Lanes& value) {
+  return {value.parts.begin(), value.parts.begin() + part_count(value.type)};
+}
+
+class Moves {
+ public:
+  using Value = Ir::Value;
+
+  Moves(Ir& ir, const CpuTarget& target) : ir_(ir), target_(target), width_(target.width) {}
+
+  // --- Masks
+  Value with(Value mask, Value more) { return mask == nullptr ? more : ir_.both(mask, more); }
+  Value any(Value mask) { return ir_.not_zero(ir_.bits(mask, ir_.integer(width_))); }
+  // Of words, which are all ones or zero.
+  Value of_words(Value words) {
+    return ir_.compare(llvm::Compare::Slt, words, ir_.zero(ir_.type(words)));
+  }
+  // Of 64 bits, and as such.
+  Value from_bits(Value bits) {
+    if (width_ < 64) bits = ir_.trunc(bits, width_);
+    return ir_.bits(bits, ir_.vector(ir_.boolean));
+  }
+  Value to_bits(Value mask) {
+    const Value bits = ir_.bits(mask, ir_.integer(width_));
+    return width_ < 64 ? ir_.zext(bits, 64) : bits;
+  }
+  // Which lanes are on, where that is known.
+  std::optional<std::uint64_t> constant_lanes(Value mask);
+
+  // --- One element
+  Ir::Type part_type(DataType type) { return part_bits(type) == 64 ? ir_.i64 : ir_.i32; }
+  Lanes load_element(DataType element, Value pointer);
+  void store_element(DataType element, Value pointer, const Lanes& value);
+  // What a load gives from what memory holds: a bool is 0 or 1.
+  Lanes from_memory(DataType element, Lanes loaded);
+
+  // --- A row of elements, from `pointer` on
+  Lanes load_row(DataType element, Value pointer, Value mask);
+  // Under a mask, which is not null.
+  void store_row(DataType element, Value pointer, Value mask, const Lanes& value);
+  // Of elements side by side, n for each lane, the vectors of the first, the second, ...; and back.
+  std::vector<Value> deinterleave(const std::vector<Value>& rows);
+  std::vector<Value> interleave(const std::vector<Value>& parts);
+  // `width` lanes of two vectors side by side, from lane `first` on.
+  Value window(Value low, Value high, std::int64_t first);
+
+  // --- Any elements. `is_short`: the buffer has at most 2^31 elements.
+  Lanes gather(DataType element, Value address, Value index, Value mask, bool is_short);
+  void scatter(DataType element, Value address, Value index, Value mask, const Lanes& value,
+               bool is_short);
+
+ private:
+  Value part_mask(Value mask, std::size_t parts, std::size_t row);
+  Value unknown(Value mask);
+  Value pointers(Value address, DataType element, Value index, std::size_t part, bool is_short);
+
+  Ir& ir_;
+  const CpuTarget& target_;
+  const unsigned width_;
+};
+
+}  // namespace vyre

@@ -1,0 +1,554 @@
+// Straight-line code instead of waiting, in two ways that are written by one walk.
+//
+// `coarsen`: an invocation runs those of several workgroups at once, statement by statement and
+// loads first, so that each has several loads under way and several workgroups wait at one barrier.
+// What is the same for all of them is computed once.
+//
+// `predicate`: a short `if` that does little but load is written without a branch, so that its
+// loads need not wait for those before it.
+//
+// Both turn an `if` into conditions of what is in it. A condition of an access is part of its
+// index, `a[select(condition, i, 0xffffffff)]`: no buffer has an element of that number, so a load
+// gives 0 and a store does nothing where the condition does not hold.
+#include <algorithm>
+
+#include "vyre/passes/formulas.h"
+#include "vyre/passes/launch.h"
+#include "vyre/passes/passes.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::uint32_t kCopies = 4;       // enough loads under way; eight gain nothing
+constexpr std::size_t kStreamExprs = 128;  // beyond it computing hides the loads
+constexpr std::size_t kWaitingExprs = 256;
+constexpr std::uint32_t kShortIf = 4;             // statements
+constexpr int kMaxDepth = 8;                      // of tests that are looked through
+constexpr std::uint32_t kSharedBytes = 24 << 10;  // of all copies; more leaves room for few
+
+bool is_workgroup(const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }
+
+// What differs between the invocations of the same local id in workgroups that are neighbours along
+// an axis.
+struct Differences {
+  std::uint32_t count = 1;  // of invocations that run at once
+  std::uint32_t axis = 3;   // none
+  std::vector<bool> exprs;
+  std::vector<bool> locals;
+  std::vector<bool> buffers;  // only workgroup memory: what it holds
+  std::vector<bool> stmts;    // an `if` of which conditions are made
+};
+
+class Finder {
+ public:
+  Finder(const Program& program, std::uint32_t axis) : program_(program), body_(program.body) {
+    found_.count = kCopies;
+    found_.axis = axis;
+    found_.exprs.resize(body_.exprs.size());
+    found_.locals.resize(body_.locals.size());
+    found_.buffers.resize(program.buffers.size());
+    found_.stmts.resize(body_.stmts.size());
+    apart_.resize(body_.exprs.size());
+  }
+
+  // Nothing where they cannot go together.
+  std::optional<Differences> find() {
+    do {
+      changed_ = false;
+      find_exprs();
+      find_stmts();
+    } while (changed_);
+    if (!possible_) return std::nullopt;
+    return std::move(found_);
+  }
+
+ private:
+  void set(std::vector<bool>& table, std::size_t at, bool differs) {
+    if (!differs || table[at]) return;
+    table[at] = true;
+    changed_ = true;
+  }
+
+  void find_exprs() {
+    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
+      const Expr& expr = body_.exprs[i];
+      bool differs = apart_[i];
+      for (ExprId arg : operands(body_, expr)) differs = differs || found_.exprs[arg.index];
+      if (expr.op == Operation::InvocationId || expr.op == Operation::WorkgroupId) {
+        differs = expr.detail == found_.axis;
+      }
+      if (expr.op == Operation::Local) differs = found_.locals[expr.imm];
+      if (expr.op == Operation::Load) {
+        const BufferDecl& buffer = program_.buffers[expr.imm];
+        differs = differs ||
+                  (is_workgroup(buffer) ? found_.buffers[expr.imm] : is_written(buffer.access));
+      }
+      set(found_.exprs, i, differs);
+    }
+  }
+
+  void find_stmts() {
+    struct Frame : OpenBlock {
+      bool parts = false;  // not all of them run it
+    };
+    BlockStack<Frame> stack(body_);
+    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+      stack.enter(i, [&](const Frame& closed, Frame& now) {
+        if (now.owner == closed.owner && now.is_else) now.parts = closed.parts;
+      });
+      const bool parts = stack.back().parts;
+      const Stmt& stmt = body_.stmts[i];
+      bool differs = parts;
+      for (ExprId root : roots(stmt)) differs = differs || found_.exprs[root.index];
+      if (parts) {
+        for (ExprId root : roots(stmt)) keep_loads_apart(root);
+      }
+      if (const Let* let = std::get_if<Let>(&stmt)) {
+        set(found_.locals, let->local.index, found_.exprs[let->value.index]);
+      } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
+        set(found_.locals, assign->local.index, differs);
+      } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+        if (atomic->result.exists()) set(found_.locals, atomic->result.index, true);
+      } else if (const Store* store = std::get_if<Store>(&stmt)) {
+        if (is_workgroup(program_.buffers[store->buffer.index])) {
+          set(found_.buffers, store->buffer.index, differs);
+        }
+      } else if (std::holds_alternative<If>(stmt)) {
+        set(found_.stmts, i, differs);
+      } else if (differs && !std::holds_alternative<Block>(stmt)) {
+        possible_ = false;  // loops, and what leaves them, and barriers
+      }
+      if (Frame* opened = stack.open(i)) {
+        opened->parts = parts || (std::holds_alternative<If>(stmt) && found_.stmts[i]);
+      }
+    }
+  }
+
+  // What is loaded under a condition that differs.
+  void keep_loads_apart(ExprId root) {
+    std::vector<bool> mentioned(root.index + 1);
+    mentioned[root.index] = true;
+    for (std::uint32_t i = root.index + 1; i-- > 0;) {
+      if (!mentioned[i]) continue;
+      set(apart_, i, body_.exprs[i].op == Operation::Load);
+      for (ExprId arg : operands(body_, body_.exprs[i])) mentioned[arg.index] = true;
+    }
+  }
+
+  const Program& program_;
+  const Body& body_;
+  Differences found_;
+  std::vector<bool> apart_;
+  bool changed_ = false;
+  bool possible_ = true;
+};
+
+// Loads that each makes for itself.
+std::size_t own_loads(const Program& program, const Differences& differences) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < program.body.exprs.size(); ++i) {
+    count += program.body.exprs[i].op == Operation::Load && differences.exprs[i] ? 1 : 0;
+  }
+  return count;
+}
+
+// Nothing where one workgroup at a time is better.
+std::optional<Differences> find_several(const Program& program) {
+  const Body& body = program.body;
+  const auto any = [&]<class T>(T) {
+    return std::ranges::any_of(body.stmts,
+                               [](const Stmt& stmt) { return std::holds_alternative<T>(stmt); });
+  };
+  const bool waits = any(Barrier{});
+  std::uint64_t shared = 0;
+  for (const BufferDecl& buffer : program.buffers) {
+    if (is_workgroup(buffer)) shared += std::uint64_t{buffer.count} * stride(buffer.element);
+  }
+  // Without barriers a loop has time to hide its loads, or none.
+  if (!waits && (shared > 0 || any(For{}))) return std::nullopt;
+  if (body.exprs.size() > (waits ? kWaitingExprs : kStreamExprs)) return std::nullopt;
+  if (shared * kCopies > kSharedBytes) return std::nullopt;
+  std::optional<Differences> best = Finder(program, 0).find();
+  if (waits && program.workgroup_size[1] > 1) {
+    std::optional<Differences> rows = Finder(program, 1).find();
+    if (rows && (!best || own_loads(program, *rows) <= own_loads(program, *best))) {
+      best = std::move(rows);
+    }
+  }
+  if (!best) return std::nullopt;
+  const std::size_t loads = own_loads(program, *best);
+  if (loads == 0 || (!waits && loads >= kCopies)) return std::nullopt;
+  return best;
+}
+
+// By statement: an `if` of a block that does little but load.
+std::vector<bool> short_ifs(const Program& program) {
+  const Body& body = program.body;
+  std::vector<bool> found(body.stmts.size());
+  const std::vector<bool> loads = spread(body, [&](const Expr& expr) {
+    return expr.op == Operation::Load && !is_written(program.buffers[expr.imm].access);
+  });
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    const If* branch = std::get_if<If>(&body.stmts[i]);
+    if (branch == nullptr || branch->else_begin < branch->end) continue;
+    if (branch->end.index - i - 1 > kShortIf) continue;
+    bool is_short = true;
+    bool has_load = false;
+    for (std::uint32_t k = i + 1; k < branch->end.index; ++k) {
+      const Stmt& stmt = body.stmts[k];
+      is_short =
+          is_short && (std::holds_alternative<Let>(stmt) || std::holds_alternative<Assign>(stmt));
+      for (ExprId root : roots(stmt)) has_load = has_load || loads[root.index];
+    }
+    found[i] = is_short && has_load;
+  }
+  return found;
+}
+
+class Writer {
+ public:
+  Writer(Draft& draft, const Differences& differences)
+      : f_{draft},
+        draft_(draft),
+        make_(f_.make),
+        body_(draft.from().body),
+        differences_(differences),
+        loads_(spread(body_, [](const Expr& expr) { return expr.op == Operation::Load; })),
+        sees_(spread(body_, [&](const Expr& expr) { return is_volatile(draft.from(), expr); })),
+        copies_(differences.count) {
+    for (Copy& copy : copies_) {
+      copy.memo.resize(body_.exprs.size());
+      for (std::uint32_t i = 0; i < body_.locals.size(); ++i) copy.locals.emplace_back(i);
+      for (std::uint32_t i = 0; i < draft.from().buffers.size(); ++i) {
+        copy.buffers.emplace_back(i);
+      }
+    }
+  }
+
+  // What tells them apart, in front of the statements: `ends` whether the program has the guard of
+  // merged workgroups.
+  void begin(Shaped& shaped, bool ends);
+  void use_buffer(std::uint32_t copy, BufferId own, BufferId instead) {
+    copies_[copy].buffers[own.index] = instead;
+  }
+  void run() {
+    BlockStack<OpenBlock> stack(body_);
+    const auto close = [&](const OpenBlock& closed, const OpenBlock& now) { leave(closed, now); };
+    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+      stack.enter(i, close);
+      statement(StmtId{i});
+      forget();
+      stack.open(i);
+    }
+    stack.enter(static_cast<std::uint32_t>(body_.stmts.size()), close);
+    flush();
+  }
+
+ private:
+  struct Copy {
+    ExprId invocation;  // its ids on the axis
+    ExprId workgroup;
+    ExprId exists;  // whether the dispatch has its workgroup; none: it does
+    std::vector<LocalId> locals;
+    std::vector<BufferId> buffers;
+    std::vector<ExprId> memo;        // of this statement
+    std::vector<ExprId> conditions;  // of the `if`s that are open, with all those around
+    std::vector<ExprId> tests;       // their own ones
+    std::vector<Store> stores;       // that are still to be written
+  };
+  bool differs(ExprId id) const { return differences_.exprs[id.index]; }
+  bool differs(LocalId id) const { return differences_.locals[id.index]; }
+  bool parts() const { return !copies_[0].conditions.empty(); }
+
+  // What has to hold for an invocation to be here, if anything.
+  static ExprId condition(const Copy& copy) {
+    return copy.conditions.empty() ? copy.exists : copy.conditions.back();
+  }
+
+  // Whether it is 0 or 1, or a local that may be.
+  bool is_truth(ExprId id, int depth = 0) const {
+    const Expr& expr = draft_.body()[id];
+    if (expr.op == Operation::BitAnd || expr.op == Operation::BitOr) {
+      return depth < kMaxDepth && is_truth(expr.args[0], depth + 1) &&
+             is_truth(expr.args[1], depth + 1);
+    }
+    return expr.op == Operation::Local || gives_truth(expr.op);
+  }
+  // As a u32 that is compared once.
+  ExprId test(ExprId value) {
+    if (make_.type(value) == DataType::Bool) return make_.cast(DataType::U32, value);
+    return is_truth(value) ? value : make_.make(Operation::Ne, {value, f_.number(0)});
+  }
+
+  // The index of an access, and nowhere where the condition does not hold. An invocation without a
+  // workgroup does no harm in workgroup memory where one that has a workgroup goes too.
+  ExprId guarded(const Copy& copy, BufferId buffer, ExprId source, ExprId index) {
+    const bool is_own = is_workgroup(draft_.from().buffers[buffer.index]) &&
+                        copy.conditions.empty() && !differs(source);
+    const ExprId holds = is_own ? ExprId{} : condition(copy);
+    return holds.exists() ? f_.when(holds, index) : index;
+  }
+
+  ExprId value(Copy& copy, ExprId root) {
+    return copy_expr(draft_, root, copy.memo,
+                     [&](ExprId id, const Expr& expr, std::span<const ExprId> args) -> ExprId {
+                       touched_.push_back(id);
+                       const bool is_own = expr.detail == differences_.axis;
+                       if (expr.op == Operation::InvocationId && is_own) return copy.invocation;
+                       if (expr.op == Operation::WorkgroupId && is_own) return copy.workgroup;
+                       if (expr.op == Operation::Local) return make_.local(copy.locals[expr.imm]);
+                       if (expr.op != Operation::Load) return {};
+                       const BufferId own{expr.imm};
+                       const ExprId index = guarded(copy, own, expr.args[0], args[0]);
+                       return f_.load(copy.buffers[own.index], index);
+                     });
+  }
+
+  // Loads that are the same for all, once.
+  void share_loads(const Stmt& stmt) {
+    if (copies_.size() == 1) return;
+    std::vector<ExprId> stack;
+    for (ExprId root : roots(stmt)) stack.push_back(root);
+    std::ranges::reverse(stack);
+    while (!stack.empty()) {
+      const ExprId id = stack.back();
+      stack.pop_back();
+      if (!loads_[id.index] || copies_[0].memo[id.index].exists()) continue;
+      if (differs(id)) {
+        for (ExprId arg : operands(body_, body_[id])) stack.push_back(arg);
+        continue;
+      }
+      const ExprId shared = f_.bind("same", value(copies_[0], id));
+      touched_.push_back(id);
+      for (Copy& copy : copies_) copy.memo[id.index] = shared;
+    }
+  }
+
+  void forget() {
+    for (ExprId id : touched_) {
+      for (Copy& copy : copies_) copy.memo[id.index] = {};
+    }
+    touched_.clear();
+  }
+
+  // A local that a statement declares, as that of a copy.
+  LocalId declare(Copy& copy, LocalId local) {
+    if (&copy != &copies_[0]) {
+      copy.locals[local.index] = draft_.declare(body_[local].name, draft_.type(local));
+    }
+    return copy.locals[local.index];
+  }
+
+  // Before what is stored: all copies load first.
+  ExprId bound_first(ExprId source, ExprId value) {
+    const bool is_leaf = operands(body_, body_[source]).empty();
+    return copies_.size() == 1 || is_leaf ? value : f_.bind("value", value);
+  }
+
+  // In all copies, or once where they do the same.
+  template <class Each>
+  void each(bool differs, Each each) {
+    for (Copy& copy : copies_) {
+      each(copy);
+      if (!differs) return;
+    }
+  }
+
+  void statement(StmtId id) {
+    const Stmt& stmt = body_[id];
+    if (copies_.size() == 1 && !parts() && !opens(id)) return draft_.put(stmt);
+    const auto sees = [&](ExprId root) { return sees_[root.index]; };
+    if (!std::holds_alternative<Store>(stmt) || std::ranges::any_of(roots(stmt), sees)) flush();
+    share_loads(stmt);
+    if (const Let* let = std::get_if<Let>(&stmt)) {
+      each(differs(let->local), [&](Copy& copy) {
+        const ExprId given = value(copy, let->value);
+        draft_.add(Let{declare(copy, let->local), given});
+      });
+    } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
+      each(differs(assign->local), [&](Copy& copy) { give(copy, *assign); });
+    } else if (const Store* store = std::get_if<Store>(&stmt)) {
+      put_store(*store);
+    } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+      put_atomic(*atomic);
+    } else if (const If* branch = std::get_if<If>(&stmt); branch != nullptr && opens(id)) {
+      for (Copy& copy : copies_) {
+        copy.tests.push_back(f_.bind("taken", test(value(copy, branch->condition))));
+        const ExprId around = condition(copy);
+        copy.conditions.push_back(around.exists()
+                                      ? f_.bind("runs", f_.both(around, copy.tests.back()))
+                                      : copy.tests.back());
+      }
+    } else {
+      Stmt once = stmt;
+      for_each_root(once, [&](ExprId& root) {
+        if (root.exists()) root = value(copies_[0], root);
+      });
+      draft_.put(once);
+    }
+  }
+  bool opens(StmtId id) const { return differences_.stmts[id.index]; }
+
+  void leave(const OpenBlock& closed, const OpenBlock& now) {
+    flush();
+    const bool goes_on = now.is_else && now.owner == closed.owner && !closed.is_else;
+    if (!opens(StmtId{closed.owner})) {
+      goes_on ? draft_.else_begins() : draft_.close();
+      return;
+    }
+    for (Copy& copy : copies_) {
+      copy.conditions.pop_back();
+      if (goes_on) {
+        const ExprId other = make_.make(Operation::LogicalNot, {copy.tests.back()});
+        const ExprId around = condition(copy);
+        copy.conditions.push_back(
+            f_.bind("runs", around.exists() ? f_.both(around, other) : other));
+      } else {
+        copy.tests.pop_back();
+      }
+    }
+  }
+
+  void give(Copy& copy, const Assign& assign) {
+    const LocalId local = copy.locals[assign.local.index];
+    ExprId given = value(copy, assign.value);
+    if (parts()) {
+      given = make_.make(Operation::Select, {condition(copy), given, make_.local(local)});
+    }
+    draft_.add(Assign{local, given});
+  }
+
+  void put_store(const Store& store) {
+    const bool is_same = is_workgroup(draft_.from().buffers[store.buffer.index]) &&
+                         !differences_.buffers[store.buffer.index];
+    each(!is_same, [&](Copy& copy) {
+      const ExprId index = value(copy, store.index);
+      const ExprId first = loads_[store.index.index] ? bound_first(store.index, index) : index;
+      copy.stores.push_back({copy.buffers[store.buffer.index],
+                             guarded(copy, store.buffer, store.index, first),
+                             bound_first(store.value, value(copy, store.value))});
+    });
+  }
+  // Stores in a row wait for what all copies load, and those of one copy stay together: neighbours
+  // may be one wide access.
+  void flush() {
+    for (Copy& copy : copies_) {
+      for (const Store& store : copy.stores) draft_.add(store);
+      copy.stores.clear();
+    }
+  }
+
+  void put_atomic(const Atomic& atomic) {
+    std::vector<Atomic> all;
+    for (Copy& copy : copies_) {
+      Atomic own = atomic;
+      const ExprId index = value(copy, atomic.index);
+      const ExprId first = loads_[atomic.index.index] ? bound_first(atomic.index, index) : index;
+      own.index = guarded(copy, atomic.buffer, atomic.index, first);
+      if (atomic.expected.exists()) {
+        own.expected = bound_first(atomic.expected, value(copy, atomic.expected));
+      }
+      own.value = bound_first(atomic.value, value(copy, atomic.value));
+      if (atomic.result.exists()) own.result = declare(copy, atomic.result);
+      all.push_back(own);
+    }
+    for (const Atomic& each : all) draft_.add(each);
+  }
+
+  Formulas f_;
+  Draft& draft_;
+  Simplifier& make_;
+  const Body& body_;
+  const Differences& differences_;
+  const std::vector<bool> loads_;  // by expression: whether there is one in it
+  const std::vector<bool> sees_;   // and whether it may see what is stored
+  std::vector<Copy> copies_;
+  std::vector<ExprId> touched_;
+};
+
+void Writer::begin(Shaped& shaped, bool ends) {
+  const std::uint32_t axis = differences_.axis;
+  const std::uint32_t size = shaped.program.workgroup_size[axis];
+  const std::string name(1, "xyz"[axis]);
+  const auto is_used = [&](Operation op) {
+    return std::ranges::any_of(
+        body_.exprs, [&](const Expr& expr) { return expr.op == op && expr.detail == axis; });
+  };
+  const auto word = [&](std::uint32_t limit) {
+    return f_.load(shaped.launch.uniform, f_.number(limit));
+  };
+  const ExprId group = f_.id(Operation::WorkgroupId, axis);
+  const ExprId first = f_.bind("invocation_" + name, f_.sum(f_.times(group, kCopies * size),
+                                                            f_.id(Operation::LocalId, axis)));
+  if (ends) f_.end_if(make_.make(Operation::Gt, {first, word(0)}));
+  for (std::uint32_t k = 0; k < kCopies; ++k) {
+    Copy& copy = copies_[k];
+    copy.invocation = first;
+    if (k > 0) {
+      const auto limit = static_cast<std::uint32_t>(shaped.launch.limits.size()) - kCopies + k;
+      copy.exists = f_.bind("exists", make_.make(Operation::Lt, {first, word(limit)}));
+      if (is_used(Operation::InvocationId)) {
+        copy.invocation = f_.bind("invocation_" + name, f_.sum(first, k * size));
+      }
+    }
+    if (is_used(Operation::WorkgroupId)) {
+      copy.workgroup = f_.bind("workgroup_" + name, f_.sum(f_.times(group, kCopies), k));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Shaped> coarsen(const Shaped& from) {
+  if (from.launch.copies > 1 || from.launch.steps > 1) return std::nullopt;
+  const bool ends = !from.program.body.stmts.empty() && is_end(from, StmtId{0u});
+  Program plain = from.program;
+  if (ends) {
+    Draft draft(from.program, kNothing);
+    CopyStatements rest{draft, 1};
+    rewrite(draft, rest);
+    plain = std::move(draft).finish();
+  } else if (!from.launch.limits.empty()) {
+    return std::nullopt;
+  }
+  const std::optional<Differences> differences = find_several(plain);
+  if (!differences) return std::nullopt;
+  Shaped coarse{plain, from.launch};
+  const std::uint32_t axis = differences->axis;
+  for (std::uint32_t k = 1; k < kCopies; ++k) {
+    add_limit(coarse, {axis, k * plain.workgroup_size[axis]});
+  }
+  std::vector<std::pair<BufferId, BufferId>> own;  // three for each buffer that differs
+  for (std::size_t i = 0; i < plain.buffers.size(); ++i) {
+    if (!differences->buffers[i]) continue;
+    for (std::uint32_t k = 1; k < kCopies; ++k) {
+      own.emplace_back(BufferId{i}, add_buffer(coarse.program, plain.buffers[i]));
+    }
+  }
+  coarse.launch.copies = kCopies;
+  coarse.launch.groups[axis] *= kCopies;
+  Draft draft(coarse.program, kFold | kAlgebra);
+  Writer writer(draft, *differences);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const auto copy = static_cast<std::uint32_t>(1 + i % (kCopies - 1));
+    writer.use_buffer(copy, own[i].first, own[i].second);
+  }
+  writer.begin(coarse, ends);
+  writer.run();
+  coarse.program = std::move(draft).finish();
+  return coarse;
+}
+
+std::optional<Program> predicate(const Program& program) {
+  Differences differences;
+  differences.stmts = short_ifs(program);
+  if (std::ranges::find(differences.stmts, true) == differences.stmts.end()) return std::nullopt;
+  differences.exprs.resize(program.body.exprs.size());
+  differences.locals.resize(program.body.locals.size());
+  differences.buffers.resize(program.buffers.size());
+  Draft draft(program, kFold | kAlgebra);
+  Writer(draft, differences).run();
+  return std::move(draft).finish();
+}
+
+}  // namespace vyre

@@ -1,0 +1,71 @@
+// How a program that shape passes have changed is launched. Such a program does the work of several
+// workgroups of the program that it was made from in each of its own, so it is dispatched with a
+// smaller grid; what it cannot know from that, where the work ends, it reads from a uniform buffer
+// of its own, the last one that a host binds.
+//
+// A program with its launch gives the bytes of the program that it was made from. Everything that
+// runs programs can run it: bind `words()`, dispatch `grid()`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "vyre/ir/program.h"
+
+namespace vyre {
+
+struct LaunchShape {
+  // A word of the uniform. With `last` the highest invocation id of the dispatch on an axis: `last`
+  // itself where the distance is 0; otherwise i < word says that i + distance <= last.
+  struct Limit {
+    std::uint32_t axis = 0;
+    std::uint32_t distance = 0;
+    friend bool operator==(const Limit&, const Limit&) = default;
+  };
+
+  std::array<std::uint32_t, 3> size{1, 1, 1};    // of the workgroups that the dispatch counts
+  std::array<std::uint32_t, 3> groups{1, 1, 1};  // of those in each workgroup, on each axis
+  std::uint32_t copies = 1;                      // invocations that each runs at once
+  std::uint32_t steps = 1;                       // and how often it does that
+  std::vector<Limit> limits;
+  BufferId uniform;  // with a word for each limit; none where there are no limits
+
+  // The grid of the program, for that of a dispatch.
+  std::array<std::uint64_t, 3> grid(const std::array<std::uint64_t, 3>& dispatched) const {
+    std::array<std::uint64_t, 3> all{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      all[axis] = (dispatched[axis] + groups[axis] - 1) / groups[axis];
+    }
+    return all;
+  }
+  // What the uniform holds.
+  std::vector<std::uint32_t> words(const std::array<std::uint64_t, 3>& dispatched) const;
+
+  friend bool operator==(const LaunchShape&, const LaunchShape&) = default;
+};
+
+struct Shaped {
+  Program program;
+  LaunchShape launch;
+};
+
+// Of a program as it is.
+LaunchShape plain_launch(const Program& program);
+
+// The shape passes, each in the file of its name. Nothing where it does not pay or cannot be.
+std::optional<Shaped> merge(const Shaped& from);
+std::optional<Shaped> coarsen(const Shaped& from);
+std::optional<Shaped> gather(const Shaped& from);
+
+// For shape passes: the program with one more buffer, under a name that no other has, and a uniform
+// for limits if it has none yet.
+BufferId add_buffer(Program& program, BufferDecl buffer);
+std::uint32_t add_limit(Shaped& shaped, const LaunchShape::Limit& limit);
+
+// Whether a statement is what merge() puts first: it ends invocations that the dispatch does not
+// have.
+bool is_end(const Shaped& shaped, StmtId id);
+
+}  // namespace vyre

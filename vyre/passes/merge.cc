@@ -1,0 +1,48 @@
+// Small workgroups that do not wait for each other are merged into large ones, side by side along
+// x: a GPU starts a workgroup so slowly that short programs spend their time on it, and along x the
+// lanes of a warp touch neighbouring elements. `invocation_id` stays what it is; the last workgroup
+// may have invocations that no workgroup of the dispatch has, which end at once.
+#include "vyre/passes/formulas.h"
+#include "vyre/passes/launch.h"
+#include "vyre/passes/regroup.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::uint32_t kWorkgroup = 256;  // invocations that are worth starting
+constexpr std::uint32_t kWarp = 32;
+
+// How many have about that many invocations together, and whole warps where that is possible.
+std::uint32_t groups_of(const Program& program) {
+  const auto& size = program.workgroup_size;
+  const std::uint64_t row = std::uint64_t{size[0]} * size[1];
+  if (row > kWorkgroup || row * size[2] > kWorkgroup / 2 || !has_free_workgroups(program)) return 1;
+  const auto count = static_cast<std::uint32_t>(row * size[2]);
+  const std::uint32_t most = kWorkgroup / count;
+  for (std::uint32_t fewer = most; fewer > 1; --fewer) {
+    if (fewer * count % kWarp == 0) return fewer;
+  }
+  return most;
+}
+
+}  // namespace
+
+std::optional<Shaped> merge(const Shaped& from) {
+  const std::uint32_t groups = groups_of(from.program);
+  if (groups == 1 || from.launch != plain_launch(from.program)) return std::nullopt;
+  std::array<std::uint32_t, 3> size = from.program.workgroup_size;
+  size[0] *= groups;
+  Shaped merged{regrouped(from.program, size), from.launch};
+  merged.launch.groups[0] = groups;
+  const std::uint32_t limit = add_limit(merged, {});
+  Draft draft(merged.program, kNothing);
+  Formulas f{draft};
+  const ExprId last = f.load(merged.launch.uniform, f.number(limit));
+  f.end_if(f.make.make(Operation::Gt, {f.id(Operation::InvocationId), last}));
+  CopyStatements same{draft};
+  rewrite(draft, same);
+  merged.program = std::move(draft).finish();
+  return merged;
+}
+
+}  // namespace vyre
