@@ -675,7 +675,7 @@ std::vector<GrowthFamily> operation_families() {
   std::vector<GrowthFamily> all;
   for (const vyre::OperationInfo& op : vyre::all_operations()) {
     for (const ValueType& type : value_types()) {
-      if (!contains(op.types, type.type)) continue;
+      if (!vyre::contains(op.types, type.type)) continue;
       all.push_back(straight(line(op.name, ".", type.name), type.name, [&op, type](int k) {
         const std::string x = line("(x ^ ", constant(type, k), ")");
         const std::string second = op.signature == vyre::Signature::Shift ? count(type, x) : x;

@@ -24,6 +24,10 @@ T get(vyre::Result<T> result) {
   return std::move(*result);
 }
 
+inline void get(const vyre::Result<void>& result) {
+  if (!result) fail(render(result.diagnostics()[0]));
+}
+
 inline double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
