@@ -48,7 +48,6 @@
 #include "vyre/backends/ptx/emit.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
-#include "vyre/passes/specialise.h"
 #include "vyre/vyre.h"
 
 namespace {
@@ -110,7 +109,7 @@ Point run_stage(const std::string& text, std::size_t stage) {
       middle = cpu_seconds();
       Linked with_lines = *linked;
       with_lines.set_source(source[i]);
-      if (!emit_ptx(lowered(general_variant(*optimised, finish_ptx), with_lines))) return point;
+      if (!emit_ptx(lower(*optimised, ptx_target(), &with_lines))) return point;
     } else {
       std::string reason;
       const llvm::Api* api = llvm::load_llvm(reason);
@@ -118,9 +117,9 @@ Point run_stage(const std::string& text, std::size_t stage) {
       if (api == nullptr || !target) return point;
       Result<Program> optimised = optimise(*linked);
       if (!optimised) return point;
-      const CpuReady ready = prepare_cpu(std::move(*optimised), *target);
+      const Lowered lowered = lower(*optimised, lowering_for(*target));
       middle = cpu_seconds();
-      if (!emit_cpu(*api, ready)) return point;
+      if (!emit_cpu(*api, lowered)) return point;
     }
     const double end = cpu_seconds();
     seconds += end - middle;

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "vyre/interp/interp.h"
 #include "vyre/interp/race.h"
 #include "vyre/interp/script.h"
 #include "vyre/vyre.h"

@@ -25,15 +25,15 @@
 #include <vector>
 
 #include "vyre/conform/generator.h"
+#include "vyre/passes/lowered.h"
 #include "vyre/passes/pass.h"
-#include "vyre/passes/specialise.h"
 #include "vyre/vyre.h"
 
 // What is measured, under a name that callgrind finds.
 extern "C" [[gnu::noinline]] std::size_t bench_optimise_counted(const vyre::Linked& linked) {
   vyre::Result<vyre::Program> program = vyre::optimise(linked);
   if (!program.ok()) return 0;
-  const vyre::Variant variant = vyre::general_variant(*program);
+  const vyre::Lowered variant = lower(*program, {});
   return variant.program.body.exprs.size();
 }
 
@@ -93,7 +93,7 @@ std::vector<Times> measure(const std::string& text, int runs) {
       times.optimise = milliseconds_since(linked_at);
       if (!result.ok()) continue;
       const Clock::time_point optimised_at = Clock::now();
-      const Variant variant = general_variant(*result);
+      const Lowered variant = lower(*result, {});
       times.bounds = milliseconds_since(optimised_at);
       times.ours = milliseconds_since(start);
       times.expressions = result->body.exprs.size();

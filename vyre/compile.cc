@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "vyre/backends/cache.h"
+#include "vyre/backends/variants.h"
 #include "vyre/base/counters.h"
 #include "vyre/base/text.h"
 #include "vyre/base/thread.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
-#include "vyre/text/parse.h"
-#include "vyre/validate/validate.h"
 #include "vyre/wire/wire.h"
 
 namespace vyre {
@@ -75,10 +74,11 @@ Linked program_at(const Loaded& loaded, std::size_t item) {
 
 namespace {
 
-// All that code depends on. Lines are part of the code where the program has them.
-std::string key_of(const Linked& linked, const std::string& target) {
-  std::string key = digest_with_ops(linked) + " " + target;
-  if (!linked.source().lines.empty()) key += " " + linked.source().file;
+// All that code depends on.
+std::string key_of(const Linked& linked, const Backend& backend, const Target& target) {
+  std::string key = digest_with_ops(linked) + " " + std::string(backend.name) + " " + target.name;
+  if (!target.has_lines || linked.source().lines.empty()) return key;
+  key += " " + linked.source().file;
   for (const std::uint32_t line : linked.source().lines) key += " " + std::to_string(line);
   return key;
 }
@@ -89,9 +89,9 @@ Result<Artifact> compile(const Linked& linked, const Backend& backend, std::stri
   Artifact artifact{linked, std::string(backend.name)};
   const Emitter* const emitter = backend.emitter;
   if (emitter == nullptr) return artifact;  // it runs the program as it is
-  const Result<std::string> target = emitter->target(kind);
+  Result<Target> target = emitter->target(kind);
   if (!target) return target.diagnostics();
-  artifact.key = key_of(linked, *target);
+  artifact.key = key_of(linked, backend, *target);
   artifact.code = find_code(artifact.key, *emitter);
   if (artifact.code != nullptr) return artifact;
 
@@ -99,13 +99,25 @@ Result<Artifact> compile(const Linked& linked, const Backend& backend, std::stri
   if (emitter->prepare != nullptr) loader.start(emitter->prepare);
   Result<Program> optimised = optimise(linked);
   if (!optimised) return optimised.diagnostics();
+  Lowered lowered = lower(*optimised, *target, &linked);
   ++counters.emissions;
-  Result<std::shared_ptr<const EmittedCode>> code =
-      emitter->emit(linked, std::move(*optimised), kind);
+  auto code = emitter->emit(std::make_unique<Variants>(linked, std::move(*optimised),
+                                                       std::move(*target), std::move(lowered)));
   if (!code) return code.diagnostics();
   keep_code(artifact.key, *code);
   artifact.code = std::move(*code);
   return artifact;
+}
+
+Result<Lowered> lower(const Linked& linked, const Backend& backend, std::string_view kind) {
+  if (backend.emitter == nullptr) {
+    return diagnose<message::unavailable_backend>(backend.name, "it makes no code", "cpu");
+  }
+  const Result<Target> target = backend.emitter->target(kind);
+  if (!target) return target.diagnostics();
+  const Result<Program> optimised = optimise(linked);
+  if (!optimised) return optimised.diagnostics();
+  return lower(*optimised, *target, &linked);
 }
 
 namespace {

@@ -13,10 +13,12 @@
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
 #include "vyre/library/registry.h"
-#include "vyre/text/positions.h"
-#include "vyre/validate/link.h"
+#include "vyre/text/parse.h"
+#include "vyre/validate/validate.h"
 
 namespace vyre {
+
+struct Lowered;  // passes/lowered.h
 
 std::string_view version();  // "0.1.0"
 
@@ -44,5 +46,7 @@ Linked program_at(const Loaded& loaded, std::size_t item);
 // Code for a device of a backend, made or found again. `kind` names a kind of machine, as
 // `vyre lower --cpu` does; empty: this one.
 Result<Artifact> compile(const Linked& linked, const Backend& backend, std::string_view kind = {});
+// What the emitter of a backend is given; B003 where it has none.
+Result<Lowered> lower(const Linked& linked, const Backend& backend, std::string_view kind = {});
 
 }  // namespace vyre

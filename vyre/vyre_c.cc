@@ -92,6 +92,17 @@ vyre_status fail(std::vector<vyre::Diagnostic> diagnostics, vyre_diagnostics** w
   return VYRE_ERROR;
 }
 
+// What is made of a value, or why there is none.
+template <class T, class Use>
+vyre_status finish(vyre::Result<T> result, vyre_diagnostics** why, Use use) {
+  if (!result) return fail(result.diagnostics(), why);
+  use(*result);
+  return VYRE_OK;
+}
+vyre_status finish(const vyre::Result<void>& result, vyre_diagnostics** why) {
+  return result ? VYRE_OK : fail(result.diagnostics(), why);
+}
+
 // Sets results to what they are when there are none.
 template <class... Handle>
 void clear(Handle**... results) {
@@ -102,6 +113,11 @@ void* copy_of(std::string_view text) {
   auto* copy = static_cast<char*>(::operator new(text.size() + 1));
   *std::ranges::copy(text, copy).out = '\0';
   return copy;
+}
+
+template <class T>
+std::shared_ptr<T> shared(T&& value) {
+  return std::make_shared<T>(std::move(value));
 }
 
 std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
@@ -162,6 +178,16 @@ bool read_launches(const vyre_launch* launches, std::size_t count,
   return true;
 }
 
+vyre_access access_of(vyre::BufferAccess access) {
+  switch (access) {
+    case vyre::BufferAccess::ReadOnly: return VYRE_READ;
+    case vyre::BufferAccess::ReadWrite: return VYRE_READ_WRITE;
+    case vyre::BufferAccess::Uniform: return VYRE_UNIFORM;
+    case vyre::BufferAccess::Workgroup: return VYRE_WORKGROUP;
+  }
+  return VYRE_READ;
+}
+
 vyre_output output_of(const vyre::OutputBuffer& from) {
   return {from.name.c_str(), c_text(text(from.element)), from.bytes.data(), from.bytes.size()};
 }
@@ -175,9 +201,7 @@ const char* vyre_version(void) { return c_text(vyre::version()); }
 
 // --- Diagnostics --------------------------------------------------------------------------------
 
-size_t vyre_diagnostics_count(const vyre_diagnostics* diagnostics) {
-  return diagnostics == nullptr ? 0 : diagnostics->all.size();
-}
+size_t vyre_diagnostics_count(const vyre_diagnostics* all) { return all ? all->all.size() : 0; }
 
 vyre_status vyre_diagnostics_get(const vyre_diagnostics* diagnostics, size_t index,
                                  vyre_diagnostic* diagnostic) {
@@ -194,14 +218,12 @@ vyre_status vyre_diagnostics_get(const vyre_diagnostics* diagnostics, size_t ind
   return VYRE_OK;
 }
 
-const char* vyre_diagnostics_text(const vyre_diagnostics* diagnostics) {
-  return diagnostics == nullptr ? "" : diagnostics->text.c_str();
+const char* vyre_diagnostics_text(const vyre_diagnostics* all) {
+  return all ? all->text.c_str() : "";
 }
-
-const char* vyre_diagnostics_json(const vyre_diagnostics* diagnostics) {
-  return diagnostics == nullptr ? "" : diagnostics->json.c_str();
+const char* vyre_diagnostics_json(const vyre_diagnostics* all) {
+  return all ? all->json.c_str() : "";
 }
-
 void vyre_diagnostics_free(vyre_diagnostics* diagnostics) { delete diagnostics; }
 
 // --- Modules and programs -----------------------------------------------------------------------
@@ -210,24 +232,19 @@ vyre_status vyre_load(const void* data, size_t size, const char* file, vyre_modu
                       vyre_diagnostics** why) {
   clear(module, why);
   if (module == nullptr || (data == nullptr && size > 0)) return VYRE_MISUSE;
-  vyre::Result<vyre::Loaded> loaded = load_bytes(data, size, file);
-  if (!loaded) return fail(loaded.diagnostics(), why);
-  auto made = std::make_unique<vyre_module>();
-  for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
-    if (std::holds_alternative<vyre::Program>(loaded->module.items[i])) {
-      made->programs.push_back({program_at(*loaded, i), made.get()});
+  return finish(load_bytes(data, size, file), why, [&](vyre::Loaded& loaded) {
+    auto* made = *module = new vyre_module{std::move(loaded), {}};
+    for (std::size_t i = 0; i < made->loaded.module.items.size(); ++i) {
+      if (!std::holds_alternative<vyre::Program>(made->loaded.module.items[i])) continue;
+      made->programs.push_back({program_at(made->loaded, i), made});
     }
-  }
-  made->loaded = std::move(*loaded);
-  *module = made.release();
-  return VYRE_OK;
+  });
 }
 
 vyre_status vyre_validate(const void* data, size_t size, const char* file, vyre_diagnostics** why) {
   clear(why);
   if (data == nullptr && size > 0) return VYRE_MISUSE;
-  const vyre::Result<vyre::Loaded> loaded = load_bytes(data, size, file);
-  return loaded ? VYRE_OK : fail(loaded.diagnostics(), why);
+  return finish(load_bytes(data, size, file), why, [](const vyre::Loaded&) {});
 }
 
 void vyre_module_free(vyre_module* module) { delete module; }
@@ -244,17 +261,16 @@ vyre_status vyre_module_encode(const vyre_module* module, void** bytes, size_t* 
   clear(bytes, why);
   if (module == nullptr || bytes == nullptr || size == nullptr) return VYRE_MISUSE;
   *size = 0;
-  const vyre::Result<std::string> encoded = encode(module->loaded.module);
-  if (!encoded) return fail(encoded.diagnostics(), why);
-  *bytes = copy_of(*encoded);
-  *size = encoded->size();
-  return VYRE_OK;
+  return finish(encode(module->loaded.module), why, [&](const std::string& encoded) {
+    *bytes = copy_of(encoded);
+    *size = encoded.size();
+  });
 }
 
 void vyre_free(void* memory) { ::operator delete(memory); }
 
 size_t vyre_module_program_count(const vyre_module* module) {
-  return module == nullptr ? 0 : module->programs.size();
+  return module ? module->programs.size() : 0;
 }
 
 const vyre_program* vyre_module_program(const vyre_module* module, size_t index) {
@@ -270,7 +286,7 @@ const vyre_program* vyre_module_find_program(const vyre_module* module, const ch
 }
 
 const char* vyre_program_name(const vyre_program* program) {
-  return program == nullptr ? "" : program->linked.program().name.c_str();
+  return program ? program->linked.program().name.c_str() : "";
 }
 
 vyre_status vyre_program_workgroup_size(const vyre_program* program, uint32_t size[3]) {
@@ -287,15 +303,12 @@ vyre_status vyre_program_buffer(const vyre_program* program, size_t index,
                                 vyre_buffer_decl* buffer) {
   if (buffer == nullptr || index >= vyre_program_buffer_count(program)) return VYRE_MISUSE;
   const vyre::BufferDecl& from = program->linked.program().buffers[index];
-  vyre_access access = VYRE_READ;
-  switch (from.access) {
-    case vyre::BufferAccess::ReadOnly: access = VYRE_READ; break;
-    case vyre::BufferAccess::ReadWrite: access = VYRE_READ_WRITE; break;
-    case vyre::BufferAccess::Uniform: access = VYRE_UNIFORM; break;
-    case vyre::BufferAccess::Workgroup: access = VYRE_WORKGROUP; break;
-  }
-  *buffer = {from.name.c_str(),          access,     c_text(text(from.element)),
-             vyre::stride(from.element), from.count, from.binding};
+  *buffer = {from.name.c_str(),
+             access_of(from.access),
+             c_text(text(from.element)),
+             vyre::stride(from.element),
+             from.count,
+             from.binding};
   return VYRE_OK;
 }
 
@@ -303,20 +316,16 @@ vyre_status vyre_program_buffer(const vyre_program* program, size_t index,
 
 vyre_status vyre_backends_list(vyre_backends** backends) {
   if (backends == nullptr) return VYRE_MISUSE;
-  auto list = std::make_unique<vyre_backends>();
+  *backends = new vyre_backends;
   for (const vyre::Backend& backend : vyre::all_backends()) {
     const vyre::Opened opened = backend.open(0);
-    list->rows.push_back({&backend, opened.device == nullptr ? 0 : opened.devices,
-                          opened.device == nullptr ? "" : opened.device->info().name,
-                          opened.reason});
+    (*backends)->rows.push_back({&backend, opened.device ? opened.devices : 0,
+                                 opened.device ? opened.device->info().name : "", opened.reason});
   }
-  *backends = list.release();
   return VYRE_OK;
 }
 
-size_t vyre_backends_count(const vyre_backends* backends) {
-  return backends == nullptr ? 0 : backends->rows.size();
-}
+size_t vyre_backends_count(const vyre_backends* all) { return all ? all->rows.size() : 0; }
 
 vyre_status vyre_backends_get(const vyre_backends* backends, size_t index, vyre_backend* backend) {
   if (backend == nullptr || index >= vyre_backends_count(backends)) return VYRE_MISUSE;
@@ -337,13 +346,10 @@ vyre_status vyre_device_open(const char* backend, uint32_t index, vyre_device** 
                              vyre_diagnostics** why) {
   clear(device, why);
   if (device == nullptr) return VYRE_MISUSE;
-  vyre::Result<std::unique_ptr<vyre::Device>> opened =
-      backend != nullptr ? vyre::open_device(backend, index)
-      : index > 0        ? vyre::open_device(vyre::default_backend(), index)
-                         : vyre::open_device();
-  if (!opened) return fail(opened.diagnostics(), why);
-  *device = new vyre_device{std::move(*opened)};
-  return VYRE_OK;
+  return finish(backend != nullptr ? vyre::open_device(backend, index)
+                : index > 0        ? vyre::open_device(vyre::default_backend(), index)
+                                   : vyre::open_device(),
+                why, [&](auto& opened) { *device = new vyre_device{std::move(opened)}; });
 }
 
 void vyre_device_free(vyre_device* device) { delete device; }
@@ -392,9 +398,7 @@ vyre_status vyre_dispatch(const vyre_program* program, vyre_device* device, cons
   return VYRE_OK;
 }
 
-size_t vyre_outputs_count(const vyre_outputs* outputs) {
-  return outputs == nullptr ? 0 : outputs->outputs.buffers.size();
-}
+size_t vyre_outputs_count(const vyre_outputs* all) { return all ? all->outputs.buffers.size() : 0; }
 
 vyre_status vyre_outputs_get(const vyre_outputs* outputs, size_t index, vyre_output* output) {
   if (output == nullptr || index >= vyre_outputs_count(outputs)) return VYRE_MISUSE;
@@ -406,10 +410,8 @@ vyre_status vyre_outputs_find(const vyre_outputs* outputs, const char* name, vyr
                               vyre_diagnostics** why) {
   clear(why);
   if (outputs == nullptr || name == nullptr || output == nullptr) return VYRE_MISUSE;
-  const vyre::Result<const vyre::OutputBuffer*> found = outputs->outputs.find(name);
-  if (!found) return fail(found.diagnostics(), why);
-  *output = output_of(**found);
-  return VYRE_OK;
+  return finish(outputs->outputs.find(name), why,
+                [&](const vyre::OutputBuffer* found) { *output = output_of(*found); });
 }
 
 vyre_status vyre_outputs_digest(const vyre_outputs* outputs, char digest[65]) {
@@ -418,18 +420,13 @@ vyre_status vyre_outputs_digest(const vyre_outputs* outputs, char digest[65]) {
   return VYRE_OK;
 }
 
-double vyre_outputs_seconds(const vyre_outputs* outputs) {
-  return outputs == nullptr ? 0 : outputs->outputs.seconds;
+double vyre_outputs_seconds(const vyre_outputs* all) { return all ? all->outputs.seconds : 0; }
+const char* vyre_outputs_backend(const vyre_outputs* all) {
+  return all ? all->outputs.backend.c_str() : "";
 }
-
-const char* vyre_outputs_backend(const vyre_outputs* outputs) {
-  return outputs == nullptr ? "" : outputs->outputs.backend.c_str();
+const char* vyre_outputs_note(const vyre_outputs* all) {
+  return all ? all->outputs.note.c_str() : "";
 }
-
-const char* vyre_outputs_note(const vyre_outputs* outputs) {
-  return outputs == nullptr ? "" : outputs->outputs.note.c_str();
-}
-
 void vyre_outputs_free(vyre_outputs* outputs) { delete outputs; }
 
 vyre_status vyre_find_races(const vyre_program* program, const uint32_t grid[3],
@@ -467,10 +464,9 @@ vyre_status vyre_pipeline_make(vyre_device* device, const vyre_program* program,
   vyre::PipelineOptions options;
   if (convention == 1) options.convention = {vyre::Convention::V1{}};
   if (convention == 2) options.convention = {vyre::Convention::V2{lookup_binding}};
-  vyre::Result<vyre::Pipeline> made = make_pipeline(*device->device, program->linked, options);
-  if (!made) return fail(made.diagnostics(), why);
-  *pipeline = new vyre_pipeline{device->device, std::make_shared<vyre::Pipeline>(std::move(*made))};
-  return VYRE_OK;
+  return finish(make_pipeline(*device->device, program->linked, options), why, [&](auto& made) {
+    *pipeline = new vyre_pipeline{device->device, shared(std::move(made))};
+  });
 }
 
 void vyre_pipeline_free(vyre_pipeline* pipeline) { delete pipeline; }
@@ -479,33 +475,26 @@ vyre_status vyre_buffer_make(vyre_device* device, const void* contents, size_t s
                              vyre_buffer** buffer, vyre_diagnostics** why) {
   clear(buffer, why);
   if (device == nullptr || buffer == nullptr) return VYRE_MISUSE;
-  vyre::Result<vyre::DeviceBuffer> made =
+  return finish(
       contents == nullptr ? make_buffer(*device->device, size)
-                          : make_buffer(*device->device, bytes_of(contents, size));
-  if (!made) return fail(made.diagnostics(), why);
-  *buffer = new vyre_buffer{device->device, std::make_shared<vyre::DeviceBuffer>(std::move(*made))};
-  return VYRE_OK;
+                          : make_buffer(*device->device, bytes_of(contents, size)),
+      why, [&](auto& made) { *buffer = new vyre_buffer{device->device, shared(std::move(made))}; });
 }
 
-size_t vyre_buffer_size(const vyre_buffer* buffer) {
-  return buffer == nullptr ? 0 : buffer->buffer->bytes();
-}
+size_t vyre_buffer_size(const vyre_buffer* buffer) { return buffer ? buffer->buffer->bytes() : 0; }
 
 vyre_status vyre_buffer_write(vyre_buffer* buffer, size_t offset, const void* contents, size_t size,
                               vyre_diagnostics** why) {
   clear(why);
   if (buffer == nullptr || (contents == nullptr && size > 0)) return VYRE_MISUSE;
-  const vyre::Result<void> done = write_bytes(*buffer->buffer, offset, bytes_of(contents, size));
-  return done ? VYRE_OK : fail(done.diagnostics(), why);
+  return finish(write_bytes(*buffer->buffer, offset, bytes_of(contents, size)), why);
 }
 
 vyre_status vyre_buffer_read(const vyre_buffer* buffer, size_t offset, void* into, size_t size,
                              vyre_diagnostics** why) {
   clear(why);
   if (buffer == nullptr || (into == nullptr && size > 0)) return VYRE_MISUSE;
-  const vyre::Result<void> done =
-      read_bytes(*buffer->buffer, offset, {static_cast<std::byte*>(into), size});
-  return done ? VYRE_OK : fail(done.diagnostics(), why);
+  return finish(read_bytes(*buffer->buffer, offset, {static_cast<std::byte*>(into), size}), why);
 }
 
 void vyre_buffer_free(vyre_buffer* buffer) { delete buffer; }
@@ -518,10 +507,9 @@ vyre_status vyre_run(vyre_device* device, const vyre_launch* launches, size_t la
   std::atomic<bool> stop = false;
   const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
   if (!run) return fail(run.diagnostics(), why);
-  const vyre::Result<std::vector<double>> took = vyre::run_launches(*device->device, ready, *run);
-  if (!took) return fail(took.diagnostics(), why);
-  if (seconds != nullptr) std::ranges::copy(*took, seconds);
-  return VYRE_OK;
+  return finish(vyre::run_launches(*device->device, ready, *run), why, [&](const auto& took) {
+    if (seconds != nullptr) std::ranges::copy(took, seconds);
+  });
 }
 
 vyre_status vyre_sequence_record(vyre_device* device, const vyre_launch* launches,
@@ -532,19 +520,15 @@ vyre_status vyre_sequence_record(vyre_device* device, const vyre_launch* launche
   if (device == nullptr || sequence == nullptr || !read_launches(launches, launch_count, ready)) {
     return VYRE_MISUSE;
   }
-  vyre::Result<vyre::Sequence> recorded = record_launches(*device->device, ready);
-  if (!recorded) return fail(recorded.diagnostics(), why);
-  auto made = std::make_unique<vyre_sequence>();
-  made->device = device->device;
-  for (const vyre_launch& launch : std::span(launches, launch_count)) {
-    made->pipelines.push_back(launch.pipeline->pipeline);
-    for (const vyre_binding& binding : std::span(launch.bindings, launch.binding_count)) {
-      made->buffers.push_back(binding.buffer->buffer);
+  return finish(record_launches(*device->device, ready), why, [&](vyre::Sequence& recorded) {
+    *sequence = new vyre_sequence{device->device, {}, {}, std::move(recorded)};
+    for (const vyre_launch& launch : std::span(launches, launch_count)) {
+      (*sequence)->pipelines.push_back(launch.pipeline->pipeline);
+      for (const vyre_binding& binding : std::span(launch.bindings, launch.binding_count)) {
+        (*sequence)->buffers.push_back(binding.buffer->buffer);
+      }
     }
-  }
-  made->sequence = std::move(*recorded);
-  *sequence = made.release();
-  return VYRE_OK;
+  });
 }
 
 vyre_status vyre_sequence_run(vyre_sequence* sequence, const vyre_run_options* options,
@@ -554,10 +538,9 @@ vyre_status vyre_sequence_run(vyre_sequence* sequence, const vyre_run_options* o
   std::atomic<bool> stop = false;
   const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
   if (!run) return fail(run.diagnostics(), why);
-  const vyre::Result<vyre::RunTimes> took = sequence->sequence->run(*run);
-  if (!took) return fail(took.diagnostics(), why);
-  if (seconds != nullptr) *seconds = took->seconds;
-  return VYRE_OK;
+  return finish(sequence->sequence->run(*run), why, [&](const vyre::RunTimes& took) {
+    if (seconds != nullptr) *seconds = took.seconds;
+  });
 }
 
 void vyre_sequence_free(vyre_sequence* sequence) { delete sequence; }

@@ -23,8 +23,8 @@ namespace {
 // Code with what it is called with.
 class Version {
  public:
-  Version(const vyre::CpuReady& ready, bool checked, std::string& error) {
-    vyre::CpuReady version = ready;
+  Version(const vyre::Lowered& lowered, bool checked, std::string& error) {
+    vyre::Lowered version = lowered;
     if (!checked) {
       for (vyre::CheckedAccess& access : version.bounds.accesses) {
         access.verdict = vyre::CheckedAccess::Verdict::Proved;
@@ -60,12 +60,12 @@ class Version {
 constexpr std::uint64_t kRow = 4096;
 
 // What code is called with for a grid of workgroups as the program is written; and how many it has.
-std::vector<std::uint64_t> arguments_of(const vyre::CpuReady& ready, const vyre::Linked& linked,
+std::vector<std::uint64_t> arguments_of(const vyre::Lowered& lowered, const vyre::Linked& linked,
                                         const std::vector<std::vector<u32>>& buffers,
                                         const vyre::Grid& grid, std::uint64_t& groups) {
   std::vector<std::uint64_t> all;
   std::size_t next = 0;
-  for (const vyre::BufferDecl& buffer : ready.program.buffers) {
+  for (const vyre::BufferDecl& buffer : lowered.program.buffers) {
     const bool own = buffer.access == vyre::BufferAccess::Workgroup;
     all.push_back(own ? 0 : reinterpret_cast<std::uint64_t>(buffers[next].data()));
     all.push_back(own ? 0 : buffers[next].size() * 4 / vyre::stride(buffer.element));
@@ -75,8 +75,8 @@ std::vector<std::uint64_t> arguments_of(const vyre::CpuReady& ready, const vyre:
   std::array<std::uint64_t, 3> invocations{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     invocations[axis] = std::uint64_t{grid[axis]} * linked.program().workgroup_size[axis];
-    const bool is_free = ready.is_limited && axis == 0;
-    const std::uint64_t size = is_free ? kRow : ready.program.workgroup_size[axis];
+    const bool is_free = lowered.launch.is_free && axis == 0;
+    const std::uint64_t size = is_free ? kRow : lowered.program.workgroup_size[axis];
     all.push_back((invocations[axis] + size - 1) / size);
     groups *= all.back();
   }
@@ -130,14 +130,13 @@ double seconds(const Version& version, const std::vector<std::uint64_t>& argumen
 Checks count_checks(const vyre::Linked& linked, const std::vector<std::vector<u32>>& buffers,
                     const vyre::Grid& grid, const vyre::Grid& few, int runs) {
   Checks checks;
-  vyre::Result<vyre::Program> optimised = optimise(linked);
-  if (!optimised) {
-    checks.error = render(optimised.diagnostics()[0]);
+  const vyre::Result<vyre::Lowered> lowered = lower(linked, *vyre::find_backend("cpu"));
+  if (!lowered) {
+    checks.error = render(lowered.diagnostics()[0]);
     return checks;
   }
-  const vyre::CpuReady ready = prepare_cpu(std::move(*optimised), *vyre::host_target());
-  const Version with(ready, true, checks.error);
-  const Version without(ready, false, checks.error);
+  const Version with(*lowered, true, checks.error);
+  const Version without(*lowered, false, checks.error);
   if (!checks.error.empty()) return checks;
   std::uint64_t groups = 0;
   std::array<std::uint32_t, 3> twice{few[0], few[1], few[2]};
@@ -147,7 +146,7 @@ Checks count_checks(const vyre::Linked& linked, const std::vector<std::vector<u3
     double counts[2];
     for (const bool is_twice : {false, true}) {
       const vyre::Grid part = is_twice ? vyre::Grid(twice[0], twice[1], twice[2]) : few;
-      const auto arguments = arguments_of(ready, linked, buffers, part, groups);
+      const auto arguments = arguments_of(*lowered, linked, buffers, part, groups);
       counts[is_twice ? 1 : 0] = instructions([&] { version.run(arguments, 0, groups); });
       if (counts[is_twice ? 1 : 0] < 0) checks.error = "instructions cannot be counted here";
     }
@@ -155,7 +154,7 @@ Checks count_checks(const vyre::Linked& linked, const std::vector<std::vector<u3
   };
   checks.with = marginal(with);
   checks.without = marginal(without);
-  const auto all = arguments_of(ready, linked, buffers, grid, groups);
+  const auto all = arguments_of(*lowered, linked, buffers, grid, groups);
   std::vector<double> slow;
   std::vector<double> fast;
   for (int i = 0; i < runs; ++i) {

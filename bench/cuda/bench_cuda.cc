@@ -404,9 +404,9 @@ class Variants {
   Variants(const Loaded& loaded, const Workload& workload) {
     const vyre::Linked& linked = loaded.program;
     const vyre::Program program = get(optimise(linked));
-    vyre::Variants all(program, vyre::finish_ptx);
-    const vyre::Variant& general = all.general();
-    const vyre::Variant& special = all.choose(facts_of(program, workload));
+    vyre::Variants all(linked, program, vyre::ptx_target(), lower(program, vyre::ptx_target()));
+    const vyre::Lowered& general = all.general();
+    const vyre::Lowered& special = all.choose(facts_of(program, workload));
     add("general", emit(general, true), loaded.program);
     add("general, no checks", emit(general, false), loaded.program);
     add("special", emit(special, true), loaded.program);

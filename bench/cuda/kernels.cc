@@ -55,16 +55,14 @@ cudaError_t PtxRun::launch(const std::vector<u32*>& buffers, const std::vector<u
                           const_cast<void**>(arguments.data()), shared_, nullptr);
 }
 
-vyre::Result<vyre::PtxKernel> emit(const vyre::Variant& variant, bool is_checked) {
-  vyre::Bounds bounds = variant.bounds;
-  if (!is_checked) {
-    for (vyre::CheckedAccess& access : bounds.accesses) {
-      access.verdict = access.inner_verdict = vyre::CheckedAccess::Verdict::Proved;
-    }
+vyre::Result<vyre::PtxKernel> emit(const vyre::Lowered& variant, bool is_checked) {
+  if (is_checked) return emit_ptx(variant);
+  vyre::Lowered changed = variant;
+  for (vyre::CheckedAccess& access : changed.bounds.accesses) {
+    access.verdict = access.inner_verdict = vyre::CheckedAccess::Verdict::Proved;
   }
-  vyre::Variant changed = variant;
-  changed.bounds = std::move(bounds);
-  return emit_ptx(vyre::lowered(std::move(changed)));
+  for (vyre::AccessPlace& place : changed.places.all) place.checked = false;
+  return emit_ptx(changed);
 }
 
 }  // namespace bench

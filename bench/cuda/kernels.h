@@ -11,8 +11,8 @@
 
 #include "bench/cuda/peers.h"
 #include "vyre/backends/ptx/emit.h"
-#include "vyre/interp/interp.h"
-#include "vyre/passes/specialise.h"
+#include "vyre/ir/run.h"
+#include "vyre/passes/lowered.h"
 
 namespace bench {
 
@@ -40,6 +40,6 @@ class PtxRun {
 };
 
 // The kernel of a variant with the checks that it needs, or with none.
-vyre::Result<vyre::PtxKernel> emit(const vyre::Variant& variant, bool is_checked);
+vyre::Result<vyre::PtxKernel> emit(const vyre::Lowered& variant, bool is_checked);
 
 }  // namespace bench

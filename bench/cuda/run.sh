@@ -71,8 +71,6 @@ check() {
   else
     printf -- '--- There is no compute-sanitizer\n'
   fi
-  printf -- '--- What the host spends\n'
-  VYRE_LONG=1 tests Cuda.Latencies
   printf -- '--- Speed beside CUDA C++\n'
 }
 

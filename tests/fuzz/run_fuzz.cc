@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "vyre/interp/script.h"
+#include "vyre/interp/interp.h"
 #include "vyre/passes/pass.h"
 #include "vyre/validate/validate.h"
 #include "vyre/vyre.h"

@@ -29,9 +29,9 @@ TEST_F(Cpu, GeneratedProgramsGiveTheSameBytes) {
 }
 
 TEST_F(Cpu, GeneratedProgramsGiveTheSameBytesWithOtherVectors) {
-  const std::string own = text(*host_target());
+  const CpuTarget own = *host_target();
   for (std::string_view name : cpu_targets()) {
-    if (!runs_here(name) || text(*find_cpu_target(name)) == own) continue;
+    if (!runs_here(name) || *find_cpu_target(name) == own) continue;
     setenv("VYRE_CPU", std::string(name).c_str(), 1);
     SCOPED_TRACE(name);
     check_generated(50'000, is_long() ? 10'000 : kSanitized ? 15 : 100);
@@ -138,9 +138,7 @@ TEST_F(Cpu, CompilesAheadForOtherMachines) {
 
 TEST_F(Cpu, ObjectsForOtherMachinesAreRefused) {
   const Case c = generate_case(1);
-  Registry registry;
-  ASSERT_TRUE(registry.add(c.module).ok());
-  const Result<Linked> linked = link(c.program(), registry);
+  const Result<Linked> linked = link(c);
   ASSERT_TRUE(linked.ok());
   const Result<Artifact> other =
       compile(*linked, *find_backend("cpu"), runs_here("aarch64") ? "x86-64" : "aarch64");
@@ -153,12 +151,11 @@ TEST_F(Cpu, ObjectsForOtherMachinesAreRefused) {
 TEST_F(Cpu, WritesCodeForOtherMachines) {
   for (std::uint64_t seed = 0; seed < (kSanitized ? 3 : 20); ++seed) {
     const Case c = generate_case(seed);
-    Registry registry;
-    ASSERT_TRUE(registry.add(c.module).ok());
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     ASSERT_TRUE(linked.ok());
-    const Result<std::string> text =
-        show_cpu(*linked, *find_cpu_target("aarch64"), CpuText::Assembly);
+    const Result<Lowered> lowered = lower(*linked, *find_backend("cpu"), "aarch64");
+    ASSERT_TRUE(lowered.ok());
+    const Result<std::string> text = show_cpu(*lowered, CpuText::Assembly);
     ASSERT_TRUE(text.ok()) << render(text.diagnostics()[0]);
     EXPECT_NE(text->find("vyre_kernel:"), std::string::npos);
   }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <thread>
@@ -21,12 +20,7 @@ namespace vyre {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 using Words = std::vector<std::uint32_t>;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 Linked program_of(const std::string& text) {
   const Result<Loaded> loaded = load_module({"test.vyre", text});
@@ -58,18 +52,13 @@ std::string said_with(const std::string& library) {
   const std::string folder = ::testing::TempDir() + "vyre_driver_" + std::to_string(getpid());
   fs::create_directories(folder);
   if (!library.empty()) fs::create_symlink(library, folder + "/libcuda.so.1");
-  const char* own = std::getenv("VYRE_COMMAND");  // where this was not built here
-  const std::string command =
-      "LD_LIBRARY_PATH=" + folder + " " + (own != nullptr ? own : VYRE_COMMAND) + " backends";
-  std::FILE* pipe = popen(command.c_str(), "r");
-  std::string said;
-  char line[1024];
-  while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
-    if (std::string_view(line).starts_with("  ptx ")) said = line;
-  }
-  EXPECT_EQ(pclose(pipe), 0);
+  const std::string command = "LD_LIBRARY_PATH=" + folder + " " + command_path() + " backends";
+  const std::string said = output_of(command);
   fs::remove_all(folder);
-  return said;
+  for (const std::string_view line : split(said, '\n')) {
+    if (line.starts_with("  ptx ")) return std::string(line) + "\n";
+  }
+  return {};
 }
 
 TEST(CudaDriver, ALibraryThatIsNoDriverIsRefused) {
@@ -108,9 +97,7 @@ class Cuda : public Differential {
   // Makes machine code of the kernels that a case needs, by the toolkit's assembler: the driver's
   // takes ten times as long.
   void assemble(const CudaGpu& gpu, const std::string& ptxas, std::uint64_t number, const Case& c) {
-    Registry registry;
-    if (!registry.add(c.module).ok()) return;
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     if (!linked.ok()) return;
     const Result<std::shared_ptr<const PtxProgram>> program = ptx_program(*linked);
     if (!program.ok()) return;
@@ -542,118 +529,6 @@ TEST_F(Cuda, CodeIsKeptOnDisk) {
   const PtxKernel& damaged = **(*again)->general();
   write_cache(gpu->cache_key(ptx_module(damaged)), "not machine code");
   EXPECT_TRUE(gpu->load(damaged, "damaged").ok());
-}
-
-// What the host spends, with VYRE_LONG=1; printed, since machines differ.
-TEST_F(Cuda, Latencies) {
-  if (!is_long()) GTEST_SKIP() << "set VYRE_LONG to see them";
-  const auto tell = [](const char* what, double seconds) {
-    std::printf("  %-50s %10.2f us\n", what, seconds * 1e6);
-  };
-  const auto median_of = [](int rounds, const auto& work) {
-    std::vector<double> times;
-    for (int i = 0; i < rounds; ++i) {
-      const Clock::time_point begin = Clock::now();
-      work();
-      times.push_back(seconds_since(begin));
-    }
-    std::ranges::sort(times);
-    return times[times.size() / 2];
-  };
-  tell("open again", median_of(100, [] { (void)open_cuda(0); }));
-  std::string reason;
-  CudaGpu* gpu = find_gpu(*cuda::load_cuda(reason), 0, reason);
-  ASSERT_NE(gpu, nullptr) << reason;
-  cuda::Context context = nullptr;
-  Clock::time_point begin = Clock::now();
-  ASSERT_EQ(gpu->api.DevicePrimaryCtxRetain(&context, 0), cuda::kSuccess);
-  tell("make a context (the driver's part of a start)", seconds_since(begin));
-  begin = Clock::now();
-  ASSERT_TRUE(gpu->start().ok());
-  tell("start (the rest of it)", seconds_since(begin));
-  const auto entered = gpu->enter();
-  for (const char* file : {"/examples/popcount_xor.vyre", "/examples/sha256.vyre"}) {
-    const Result<Loaded> loaded = load_module({file, read_file(source_root() + file)});
-    ASSERT_TRUE(loaded.ok());
-    Registry with;
-    ASSERT_TRUE(with.add(loaded->module).ok());
-    Program program;
-    for (const Item& item : loaded->module.items) {
-      if (const auto* found = std::get_if<Program>(&item)) program = *found;
-    }
-    // Another name is another program for all that keeps them.
-    int number = 0;
-    const auto renamed = [&] {
-      program.name = "p" + std::to_string(number++);
-      return *link(program, with);
-    };
-    std::printf("%s\n", file);
-    tell("compile to PTX", median_of(9, [&] { (void)ptx_program(renamed()); }));
-    const auto loaded_kernel = [&](const Linked& linked) {
-      const PtxKernel& kernel = **(*ptx_program(linked))->general();
-      EXPECT_TRUE(gpu->load(kernel, program.name).ok());
-      return ptx_module(kernel);
-    };
-    tell("compile and assemble", median_of(9, [&] { (void)loaded_kernel(renamed()); }));
-    const Linked known = renamed();
-    const std::string key = gpu->cache_key(loaded_kernel(known));
-    tell("load again, from memory", median_of(99, [&] { (void)loaded_kernel(known); }));
-    const std::string entry = "vyre_" + program.name;
-    std::vector<cuda::Module> modules;
-    tell("load from disk", median_of(99, [&] {
-           const std::optional<std::string> code = read_cache(key);
-           cuda::Function function = nullptr;
-           ASSERT_TRUE(code);
-           ASSERT_EQ(gpu->api.ModuleLoadData(&modules.emplace_back(), code->data()), 0);
-           ASSERT_EQ(gpu->api.ModuleGetFunction(&function, modules.back(), entry.c_str()), 0);
-         }));
-    for (cuda::Module module : modules) gpu->api.ModuleUnload(module);
-  }
-  const Result<Pipeline> add = make_pipeline(*device_, program_of(kAdd));
-  Result<DeviceBuffer> a = make_buffer(*device_, 4096);
-  Result<DeviceBuffer> b = make_buffer(*device_, 4096);
-  ASSERT_TRUE(add.ok() && a.ok() && b.ok());
-  const PipelineLaunch launch{&*add, 16, {{"from", &*a}, {"to", &*b}}};
-  (void)run_launches(*device_, {&launch, 1});
-  double inside = 0;
-  tell("run of one launch",
-       median_of(2'000, [&] { inside = (*run_launches(*device_, {&launch, 1}))[0]; }));
-  tell("  of that, on the GPU", inside);
-  for (const std::size_t count : {10u, 100u, 1000u}) {
-    const std::vector<PipelineLaunch> many(count, launch);
-    const auto each = static_cast<double>(count);
-    std::printf("%zu launches, for each\n", count);
-    tell("run", median_of(200, [&] { (void)run_launches(*device_, many); }) / each);
-    begin = Clock::now();
-    Result<Sequence> sequence = record_launches(*device_, many);
-    ASSERT_TRUE(sequence.ok());
-    tell("record, once", seconds_since(begin) / each);
-    (void)sequence->run();
-    tell("run a recorded sequence", median_of(200, [&] { (void)sequence->run(); }) / each);
-  }
-  const Words small(1024);
-  const HostBuffer buffers[] = {{"from", small}, {"to", small}};
-  DispatchOptions options;
-  options.device = device_.get();
-  const Linked program = program_of(kAdd);
-  tell("dispatch of 4 KiB",
-       median_of(500, [&] { (void)dispatch(program, {16, 1, 1}, buffers, options); }));
-  constexpr std::size_t kLarge = std::size_t{256} << 20;
-  std::vector<std::byte> host(kLarge, std::byte{1});
-  const Result<std::unique_ptr<DeviceMemory>> large = device_->allocate(kLarge);
-  ASSERT_TRUE(large.ok());
-  std::printf("copies of 256 MiB\n");
-  (void)device_->write(**large, 0, host);
-  const double up = median_of(9, [&] {
-    std::byte first[4];
-    (void)device_->write(**large, 0, host);
-    (void)device_->read(**large, 0, first);
-  });
-  const double down = median_of(9, [&] { (void)device_->read(**large, 0, host); });
-  std::printf("  to the GPU %.1f GB/s, back %.1f GB/s\n", static_cast<double>(kLarge) / up / 1e9,
-              static_cast<double>(kLarge) / down / 1e9);
-  tell("make and drop a buffer of 256 MiB",
-       median_of(99, [&] { (void)make_buffer(*device_, kLarge); }));
 }
 
 }  // namespace

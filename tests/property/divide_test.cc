@@ -1,7 +1,7 @@
 // Division by constants: that the multiplication gives the quotient of every dividend, by the exact
-// bound on its error at 32 and 64 bits, by trying everything at 8 bits, and by the solver. Nothing
-// here uses the code's own check except to test it. With VYRE_LONG the bound is checked for all
-// divisors of 32 bits.
+// bound on its error at 32 and 64 bits, by trying everything at 8 bits, and by the solver. The
+// bound is written twice, with and without large numbers, and each is tested by the other and at 8
+// bits. With VYRE_LONG the bound is checked for all divisors of 32 bits.
 #include <gmpxx.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/build.h"
 #include "vyre/base/random.h"
 #include "vyre/passes/divide.h"
 #include "vyre/prove/prove.h"
@@ -24,8 +25,6 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 __extension__ using SignedWide = __int128;
-
-const bool kLong = std::getenv("VYRE_LONG") != nullptr;
 
 std::uint64_t largest(unsigned width) { return ~std::uint64_t{0} >> ((64 - width) % 64); }
 
@@ -61,6 +60,107 @@ std::int64_t divide(unsigned width, std::int64_t n, const SignedReciprocal& r) {
     t += r.add > 0 ? static_cast<std::uint64_t>(n) : 0 - static_cast<std::uint64_t>(n);
   const std::int64_t quotient = with_sign(width, t) >> r.after;
   return quotient + (quotient < 0 ? 1 : 0);
+}
+
+// --- Whether a reciprocal gives the quotient of every dividend
+// ------------------------------------
+
+// -x for the least x too.
+constexpr std::uint64_t magnitude(std::int64_t x) {
+  const auto bits = static_cast<std::uint64_t>(x);
+  return x < 0 ? 0 - bits : bits;
+}
+
+// The largest number up to `top`, which is at least d - 1, that leaves d - 1 when divided by d.
+constexpr std::uint64_t last_before_multiple(std::uint64_t top, std::uint64_t d) {
+  return top - (top - (d - 1)) % d;
+}
+
+// Whether error * n < 2^power, or <= if `or_equal`, for a power of at most 128, or 127.
+bool is_small(Wide error, std::uint64_t n, unsigned power, bool or_equal = false) {
+  const Wide below = ~Wide{0} >> (128 - power);
+  return error <= (or_equal ? below + 1 : below) / n;
+}
+
+// Of a quotient that is rounded down. If not, there is a dividend for which it does not.
+//
+// Let W be the width, b = before, s = after, p = W + s, d the divisor shifted right by b, m the
+// multiplier, with its top bit if there is `add`, and m * d = 2^p + e. All n are integers below
+// 2^(W - b), since n / (d * 2^b) = (n >> b) / d when both are rounded down; when b is too large for
+// the divisor, the divisor and the number before it look the same and one quotient is wrong.
+//
+// The formula is m * n / 2^p rounded down. Without `add` that is what it says: shifting by W and
+// then by s is shifting by p. With `add`, t <= n because the multiplier is below 2^W: n - t does
+// not borrow, (n - t) / 2 + t <= n does not overflow, and it is (n + t) / 2 rounded down, while
+// n + t itself, which is m * n / 2^W rounded down, may need a bit more than there is.
+//
+// With n = q * d + r:  m * n / 2^p = n / d + e * n / (d * 2^p) = q + (r + e * n / 2^p) / d.
+// e = 0 cannot be, as d is no power of two. If e < 0, n = d gives 0. Otherwise the formula gives q
+// if and only if e * n < (d - r) * 2^p. Let c be the largest n with r = d - 1: e * c < 2^p is
+// necessary. It suffices: for n <= c because d - r >= 1; for n > c because r < d - 1 there, and
+// n <= c + d - 1 <= 2 * c, so that e * n < 2 * 2^p <= (d - r) * 2^p.
+//
+// (Every c is below 2^(W - b), which makes Granlund and Montgomery's bound of it: e <= 2^(s + b).)
+bool is_exact(unsigned width, std::uint64_t divisor, const Reciprocal& reciprocal) {
+  const auto [multiplier, before, after, add] = reciprocal;
+  if (multiplier > largest(width) || before >= width) return false;
+  if (divisor >> before << before != divisor) return false;
+  // Shifts by the width and more are no shifts, and `add` has none before.
+  if (add ? before != 0 || after > width : after >= width) return false;
+  const std::uint64_t d = divisor >> before;
+  // m * d - 2^p without the bit that would be too much: what has to be taken from multiplier * d.
+  // With `add` and 2^s < d there would be e >= 2^W and, as 2 * c >= 2^W - 1, c >= 2^(W - 1): no.
+  Wide taken = Wide{1} << after;
+  if (add && taken < d) return false;
+  if (add) taken -= d;
+  const Wide product = Wide{multiplier} * d;
+  if (product <= taken << width) return false;
+  const Wide error = product - (taken << width);
+  return is_small(error, last_before_multiple(largest(width) >> before, d), width + after);
+}
+
+// Of a quotient that is rounded towards zero.
+//
+// Let W be the width, s = after, p = W + s, M = multiplier + add * 2^W, D the divisor, and n from
+// -2^(W - 1) to 2^(W - 1) - 1. For -2^W < M <= 2^W, M * n / 2^W rounded down fits, and is t. An M
+// that is not one of these, or has not the sign of D, is refused; none is right at 8 bits, as the
+// tests show. Let m = |M|, d = |D| and m * d = 2^p + e. Again e is not 0, as d is no power of two,
+// and with e < 0 the quotient of n = D is 0.
+//
+// Let k = |n| = q * d + r and x = m * k / 2^p = q + (r + e * k / 2^p) / d.
+//
+// Where n / D is positive, x rounded down has to be q. As above that is e * c < 2^p, where c is the
+// largest of these k that leaves d - 1.
+//
+// Where n / D is negative, -x is rounded down, which is negative as x > 0, and 1 is added: x
+// rounded up, less 1, has to be q. That is q < x, which e > 0 gives, and x <= q + 1, which is
+// e * k <= (d - r) * 2^p, or by the same argument e * c <= 2^p for the largest of these k that
+// leaves d - 1.
+//
+// Negative n, be they the one side or the other, go one further than positive ones.
+bool is_exact(unsigned width, std::int64_t divisor, const SignedReciprocal& reciprocal) {
+  const auto [multiplier, after, add] = reciprocal;
+  const std::uint64_t half = largest(width - 1);
+  if (after >= width || multiplier > static_cast<std::int64_t>(half) ||
+      multiplier < -static_cast<std::int64_t>(half) - 1) {
+    return false;
+  }
+  // Adding must bring the multiplier to the other sign, which has to be the divisor's.
+  const bool is_negative = divisor < 0;
+  if (add == 0 ? (multiplier < 0) != is_negative
+               : add != (is_negative ? -1 : 1) || (multiplier > 0) == (add > 0)) {
+    return false;
+  }
+  const std::uint64_t size = magnitude(multiplier);
+  const Wide m = add == 0 ? Wide{size} : (Wide{1} << width) - size;
+  const std::uint64_t d = magnitude(divisor);
+  const unsigned power = width + after;
+  if (m * d <= Wide{1} << power) return false;
+  const Wide error = m * d - (Wide{1} << power);
+  const std::uint64_t more = last_before_multiple(half + 1, d);
+  const std::uint64_t less = last_before_multiple(half, d);
+  return is_small(error, is_negative ? more : less, power) &&
+         is_small(error, is_negative ? less : more, power, true);
 }
 
 // --- The bound ----------------------------------------------------------------------------------
@@ -203,14 +303,14 @@ TEST(Divide, KeepsTheBoundWithSigns) {
 }
 
 TEST(Divide, KeepsTheBoundForAllDivisors) {
-  const std::uint64_t end = std::uint64_t{1} << (kLong ? 32 : 18);
-  const std::uint64_t step = std::uint64_t{1} << (kLong ? 24 : 16);
+  const std::uint64_t end = std::uint64_t{1} << (is_long() ? 32 : 18);
+  const std::uint64_t step = std::uint64_t{1} << (is_long() ? 24 : 16);
   for (unsigned width : {32u, 64u}) {
     std::atomic<std::uint64_t> next = 0;
     std::mutex mutex;
     const auto work = [&] {
       for (std::uint64_t begin; (begin = next.fetch_add(step)) < end;) {
-        if (kLong && begin % (end / 16) == 0) {
+        if (is_long() && begin % (end / 16) == 0) {
           const std::uint64_t percent = begin * 100 / end;
           std::fprintf(stderr, "%u bits: %u %%\n", width, static_cast<unsigned>(percent));
         }

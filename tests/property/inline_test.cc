@@ -35,7 +35,7 @@ Result<Outputs> run_case(const Program& program, const Case& c, const Registry& 
 }
 
 TEST(Inline, GeneratedProgramsGiveTheSameBytes) {
-  const std::uint64_t count = std::getenv("VYRE_LONG") != nullptr ? 5'000 : 300;
+  const std::uint64_t count = cases(300, 5'000);
   GeneratorOptions options;
   options.ops = 6;
   std::size_t with_calls = 0;

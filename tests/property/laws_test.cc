@@ -11,6 +11,8 @@
 #include <set>
 #include <thread>
 
+#include "tests/support/build.h"
+#include "tests/support/temp_folder.h"
 #include "vyre/base/random.h"
 #include "vyre/interp/machine.h"
 #include "vyre/interp/script.h"
@@ -23,8 +25,6 @@
 namespace vyre {
 namespace {
 
-const bool kLong = std::getenv("VYRE_LONG") != nullptr;
-
 struct Declared {
   const Op* op;
   const Law* law;
@@ -36,9 +36,7 @@ std::vector<Declared> declared_laws() {
   for (const Op* op : builtin_ops().all()) {
     for (const Law& law : op->laws) all.push_back({op, &law});
   }
-#ifdef __clang__
-  std::ranges::reverse(all);  // two runs at the same time meet in the middle
-#endif
+  if (kClang) std::ranges::reverse(all);  // two runs at the same time meet in the middle
   return all;
 }
 
@@ -146,7 +144,7 @@ TEST_F(Formulas, OfOperationsAgreeWithEval) {
     Differences differences(op->signature.inputs);
     const Result<Symbol> result = differences.formula().apply(*op, differences.variables());
     ASSERT_TRUE(result.ok()) << op->id;
-    for (int i = 0; i < (kLong ? 40 : 10); ++i) {
+    for (int i = 0; i < (is_long() ? 40 : 10); ++i) {
       std::vector<TypedBits> arguments;
       for (DataType input : op->signature.inputs) arguments.push_back(random.pick(edges(input)));
       const Bits value = eval(operation, type, arguments[0].bits, arguments.back().bits);
@@ -183,7 +181,7 @@ TEST_F(Formulas, OfBodiesAgreeWithTheInterpreter) {
   std::size_t compared = 0;
   for (const Op* op : library.all()) {
     // A few of those with statements; for all of them the solver would take its time.
-    if (op->body.stmts.size() < 3 || random.below(kLong ? 4 : 40) != 0) continue;
+    if (op->body.stmts.size() < 3 || random.below(is_long() ? 4 : 40) != 0) continue;
     if (op->signature.inputs.empty()) continue;
     const Result<Op> flat = inline_calls(*op, library);
     ASSERT_TRUE(flat.ok());
@@ -214,9 +212,10 @@ TEST(Laws, HoldOnAllEdges) {
   std::uint64_t tried = 0;
   for (const Declared& declared : declared_laws()) {
     if (denies(*declared.law)) continue;
-    LawTrial trial(*declared.law, *declared.op, builtin_ops());
+    const LawTrial trial = law_trial(*declared.law, *declared.op, builtin_ops());
     std::vector<std::vector<TypedBits>> tables;
-    for (DataType type : trial.variables()) tables.push_back(edges(type));
+    for (DataType type : law_variables(*declared.law, declared.op->signature))
+      tables.push_back(edges(type));
     std::vector<std::size_t> at(tables.size());
     for (bool more = true; more;) {
       std::vector<TypedBits> values;
@@ -253,7 +252,8 @@ std::vector<std::uint8_t> table_of(const Op& op, bool is_signed) {
   return table;
 }
 
-struct ByteAlgebra : LawCalls<ByteAlgebra, std::uint8_t> {
+struct ByteAlgebra {
+  using Value = std::uint8_t;
   using Truth = bool;
 
   const Op& op;
@@ -429,7 +429,7 @@ TEST_F(Proofs, ThatAreFalseAreRefuted) {
     ASSERT_TRUE(proof.ok());
     ASSERT_EQ(proof->verdict, Proof::Verdict::Refuted) << wrong.text << proof->reason;
     // The interpreter agrees, and on the way to it the values have become small.
-    LawTrial trial(op.laws[0], op, registry);
+    const LawTrial trial = law_trial(op.laws[0], op, registry);
     EXPECT_FALSE(trial(proof->values).holds) << wrong.text << values_text(proof->values);
     if (wrong.kind != LawKind::Trichotomy && wrong.kind != LawKind::ZeroProduct) {
       EXPECT_EQ(proof->sides.size(), 2u) << wrong.text;
@@ -483,11 +483,10 @@ TEST_F(Proofs, EndWhereTheSolverHasDoneItsSteps) {
 }
 
 TEST_F(Proofs, AreRememberedByTheirText) {
-  const auto folder = std::filesystem::path(testing::TempDir()) / "vyre_laws_test";
-  std::filesystem::remove_all(folder);
+  const TempFolder folder;
   const char* before = std::getenv("VYRE_CACHE");
   const std::string kept = before != nullptr ? before : "";
-  setenv("VYRE_CACHE", folder.c_str(), 1);
+  setenv("VYRE_CACHE", folder.path().c_str(), 1);
   const Op& op = *Registry().find("primitive.bitwise.and");
   EXPECT_FALSE(prove(op.laws[0], op, {})->remembered);
   EXPECT_TRUE(prove(op.laws[0], op, {})->remembered);
@@ -503,7 +502,6 @@ TEST_F(Proofs, AreRememberedByTheirText) {
   } else {
     setenv("VYRE_CACHE", kept.c_str(), 1);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Laws, WithoutASolverSayWhatToInstall) {

@@ -8,7 +8,6 @@
 #include "vyre/conform/generator.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
-#include "vyre/passes/specialise.h"
 
 namespace vyre {
 namespace {
@@ -69,17 +68,15 @@ TEST_F(PtxAssembler, TakesGeneratedPrograms) {
     GeneratorOptions options;
     options.statements = 3 + static_cast<std::uint32_t>(seed % 14);
     const Case c = generate_case(seed, options);
-    Registry registry;
-    ASSERT_TRUE(registry.add(c.module).ok());
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     ASSERT_TRUE(linked.ok());
     add(compile_ptx(*linked, next_entry()));
-    const Variant written = general_variant(lower(*inline_calls(*linked), kPtxCapabilities));
-    add(emit_ptx(lowered(written), next_entry()));
+    Target plain = ptx_target();
+    plain.shape = {};
+    add(emit_ptx(lower(*inline_calls(*linked), plain), next_entry()));
     const std::vector<std::span<const std::byte>> contents(c.contents.begin(), c.contents.end());
-    const Variant special =
-        special_variant(*optimise(*linked), facts_of(c.program(), c.grid, contents), finish_ptx);
-    add(emit_ptx(lowered(special), next_entry()));
+    const DispatchFacts facts = facts_of(c.program(), c.grid, contents);
+    add(emit_ptx(lower(*optimise(*linked), ptx_target(), facts), next_entry()));
   }
 }
 

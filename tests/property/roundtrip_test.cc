@@ -15,7 +15,7 @@
 namespace vyre {
 namespace {
 
-constexpr std::uint64_t kModules = 1500;
+const std::uint64_t kModules = cases(1'500, 1'500);
 
 GeneratorOptions options_of(std::uint64_t seed) {
   GeneratorOptions options;

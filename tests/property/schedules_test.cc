@@ -10,8 +10,10 @@
 #include <fstream>
 
 #include "tests/support/command.h"
+#include "tests/support/temp_folder.h"
 #include "vyre/conform/generator.h"
 #include "vyre/conform/reducer.h"
+#include "vyre/interp/interp.h"
 #include "vyre/interp/race.h"
 #include "vyre/interp/script.h"
 #include "vyre/vyre.h"
@@ -25,9 +27,7 @@ namespace fs = std::filesystem;
 class Runner {
  public:
   explicit Runner(const Case& c) : case_(c) {
-    Registry registry;
-    if (!registry.add(c.module).ok()) return;
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     if (linked.ok()) script_ = make_script(*linked);
   }
 
@@ -125,7 +125,7 @@ fs::path failures_folder() {
 }
 
 TEST(Schedules, AgreeOnGeneratedPrograms) {
-  const std::uint64_t count = std::getenv("VYRE_LONG") != nullptr ? 10'000 : 250;
+  const std::uint64_t count = cases(250, 10'000);
   std::uint64_t evaluations = 0;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     const Case c = generate_case(seed);
@@ -149,8 +149,7 @@ TEST(Schedules, AgreeOnGeneratedPrograms) {
 TEST(Schedules, ARaceIsShrunkAndSaved) {
   GeneratorOptions options;
   options.race_free = false;
-  const fs::path folder = fs::path(testing::TempDir()) / "vyre_schedules_test";
-  fs::remove_all(folder);
+  const TempFolder folder;
   const auto races = [](const Case& c) { return judge(c).problem == "a race"; };
   int found = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -158,7 +157,7 @@ TEST(Schedules, ARaceIsShrunkAndSaved) {
     if (!races(c)) continue;
     ++found;
     if (found > 3) continue;
-    const std::string path = save_reduced(c, "race_" + std::to_string(seed), folder, races);
+    const std::string path = save_reduced(c, "race_" + std::to_string(seed), folder.path(), races);
     const std::string text = read_file(path);
     const std::string command = text.substr(0, text.find('\n'));
     std::vector<std::string_view> arguments = split(command, ' ');
@@ -173,13 +172,11 @@ TEST(Schedules, ARaceIsShrunkAndSaved) {
     EXPECT_LT(text.size(), 2'000u) << text;
   }
   EXPECT_GT(found, 10);
-  fs::remove_all(folder);
 }
 
 // The command takes the contents from the text as they were, for every type.
 TEST(CaseText, KeepsEveryByte) {
-  const fs::path folder = fs::path(testing::TempDir()) / "vyre_case_text_test";
-  fs::create_directories(folder);
+  const TempFolder folder;
   std::size_t compared = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Case c = generate_case(seed);
@@ -198,7 +195,7 @@ TEST(CaseText, KeepsEveryByte) {
     text.resize(text.find('\n'));
     for (const BufferDecl& buffer : c.program().buffers) {
       if (buffer.access == BufferAccess::Workgroup) continue;
-      text += " --out " + buffer.name + "=" + std::string(folder / buffer.name);
+      text += " --out " + buffer.name + "=" + folder / buffer.name;
     }
     std::vector<std::string_view> arguments = split(text, ' ');
     arguments.erase(arguments.begin(), arguments.begin() + 2);
@@ -216,7 +213,6 @@ TEST(CaseText, KeepsEveryByte) {
     }
   }
   EXPECT_GT(compared, 10'000u);
-  fs::remove_all(folder);
 }
 
 }  // namespace

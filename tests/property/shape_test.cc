@@ -54,9 +54,7 @@ class ShapePasses : public ::testing::Test {
  protected:
   // What is wrong after one of the passes, or all in a row; nothing when all is well.
   std::string wrong_with(const Case& c) {
-    Registry registry;
-    if (!registry.add(c.module).ok()) return {};
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     if (!linked.ok()) return {};
     const Result<Program> inlined = inline_calls(*linked);
     if (!inlined.ok()) return {};
@@ -93,7 +91,7 @@ class ShapePasses : public ::testing::Test {
 };
 
 TEST_F(ShapePasses, LeaveTheBytesOfGeneratedProgramsAsTheyAre) {
-  const std::uint64_t count = is_long() ? 20'000 : 600;
+  const std::uint64_t count = cases(600, 20'000);
   for (std::uint64_t seed = 0; seed < count; ++seed) {
     GeneratorOptions options;
     options.statements = 3 + static_cast<std::uint32_t>(seed % 14);

@@ -55,7 +55,21 @@ CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_
 
 std::string source_root() {
   const char* root = std::getenv("VYRE_ROOT");
-  return root != nullptr ? root : VYRE_ROOT;
+  return root != nullptr ? root : kSourceRoot;
+}
+
+std::string command_path() {
+  const char* path = std::getenv("VYRE_COMMAND");
+  return path != nullptr ? path : kCommand;
+}
+
+std::string output_of(const std::string& program) {
+  std::FILE* pipe = popen(program.c_str(), "r");
+  if (pipe == nullptr) return "it does not start";
+  std::string out;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;) out += static_cast<char>(c);
+  EXPECT_EQ(pclose(pipe), 0) << program;
+  return out;
 }
 
 std::string read_file(const std::string& path) {

@@ -6,22 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/build.h"
 #include "vyre/backends/backend.h"
 
 namespace vyre {
-
-// Whether this is the slow build that looks for mistakes with memory.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 struct CommandResult {
   int status;
@@ -34,8 +22,13 @@ struct CommandResult {
 CommandResult run_vyre(std::span<const std::string_view> arguments, std::string_view input = {},
                        bool terminal = false);
 
-// Where the source tree is: VYRE_ROOT in the environment, or where it was when this was built.
+// Where the source tree and the command are: VYRE_ROOT and VYRE_COMMAND in the environment, or
+// where they were when this was built.
 std::string source_root();
+std::string command_path();
+
+// What a program that succeeds prints.
+std::string output_of(const std::string& program);
 
 std::string read_file(const std::string& path);
 

@@ -37,7 +37,7 @@ class Cpu : public Differential {
   // without asking, and those that VYRE_CPU names. Where the environment asks for one, only that.
   void for_each_kind(auto visit) {
     unsetenv("VYRE_CPU");
-    const std::string own = text(*host_target());
+    const CpuTarget own = *host_target();
     std::uint64_t number = 0;
     const auto call = [&](const std::string& name) {
       SCOPED_TRACE(name);
@@ -47,7 +47,7 @@ class Cpu : public Differential {
     if (only_.empty()) call("this machine's own");
     for (std::string_view name : cpu_targets()) {
       if (!runs_here(name) || (!only_.empty() && name != only_)) continue;
-      if (only_.empty() && text(*find_cpu_target(name)) == own) continue;
+      if (only_.empty() && *find_cpu_target(name) == own) continue;
       setenv("VYRE_CPU", std::string(name).c_str(), 1);
       call(std::string(name));
     }
@@ -55,9 +55,7 @@ class Cpu : public Differential {
 
   std::string difference(const Case& c) override {
     if (!only_compiles()) return Differential::difference(c);
-    Registry registry;
-    if (!registry.add(c.module).ok()) return {};
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     if (!linked.ok()) return render(linked.diagnostics()[0]);
     const Result<Artifact> made = compile(*linked, *find_backend("cpu"), ahead());
     if (!made.ok()) return render(made.diagnostics()[0]);

@@ -21,8 +21,6 @@
 
 namespace vyre {
 
-inline bool is_long() { return std::getenv("VYRE_LONG") != nullptr; }
-
 class Differential : public ::testing::Test {
  protected:
   // Of the backend; skips the test where it cannot run.
@@ -46,9 +44,7 @@ class Differential : public ::testing::Test {
 
   // What is different; empty when nothing is, or the interpreter takes too long.
   virtual std::string difference(const Case& c) {
-    Registry registry;
-    if (!registry.add(c.module).ok()) return "its ops cannot be registered";
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     if (!linked.ok()) return render(linked.diagnostics()[0]);
     const Program& program = *linked;
     std::vector<HostBuffer> buffers;
@@ -83,9 +79,7 @@ class Differential : public ::testing::Test {
 
   // Whether its bytes are fixed: it does not race, and ends.
   static bool is_clean(const Case& c) {
-    Registry registry;
-    if (!registry.add(c.module).ok()) return false;
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     if (!linked.ok()) return false;
     std::vector<std::vector<std::byte>> contents = c.contents;
     const std::vector<Memory> memory(contents.begin(), contents.end());

@@ -30,7 +30,7 @@ inline const std::vector<Capabilities>& lacking_targets() {
 inline Result<Program> lowered_for(const Linked& linked, const Capabilities& target) {
   Result<Program> program = optimise(linked);
   if (!program.ok()) return program;
-  return lower(*program, target);
+  return replace_missing(*program, target);
 }
 
 // A fixture of which the device runs the lowered program, for each of its targets.
@@ -45,9 +45,7 @@ class LoweredOn : public Fixture {
   }
 
   std::string difference(const Case& c) override {
-    Registry registry;
-    if (!registry.add(c.module).ok()) return "its ops cannot be registered";
-    const Result<Linked> linked = link(c.program(), registry);
+    const Result<Linked> linked = link(c);
     if (!linked.ok()) return render(linked.diagnostics()[0]);
     std::vector<HostBuffer> buffers;
     for (std::size_t i = 0; i < linked->program().buffers.size(); ++i) {
@@ -99,10 +97,7 @@ class RowTrial {
   Bits operator()(const Bits& a, const Bits& b) {
     std::vector<Bits> args;
     const std::size_t inputs = row_.low->signature.inputs.size();
-    const bool is_cast = row_.op == Operation::Cast;
-    const bool splits_a = row_.on_halves && half_of(row_.type) != DataType::Unknown &&
-                          !(is_cast && half_of(row_.target) == row_.type);
-    add(args, row_.type, a, splits_a);
+    add(args, row_.type, a, row_.type == row_.wide);
     if (args.size() < inputs) add(args, row_.type, b, inputs - args.size() == 2);
     Bits result = machines_[0]->call_op(0, args);
     if (machines_.size() == 1) return result;

@@ -18,6 +18,13 @@
 
 namespace vyre {
 
+// Right for every dispatch.
+inline Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry = {}) {
+  const Result<Lowered> lowered = lower(linked, *find_backend("ptx"));
+  if (!lowered.ok()) return lowered.diagnostics();
+  return emit_ptx(*lowered, entry);
+}
+
 // The last program of a text, as a kernel with the lines of the text.
 inline Result<PtxKernel> ptx_kernel(const std::string& text) {
   const Result<Loaded> loaded = load_module({"shape.vyre", text});
@@ -53,15 +60,17 @@ inline std::string find_ptxas() {
   return {};
 }
 
-// What ptxas has against a module, for each generation of GPUs; nothing where there is no ptxas.
+// What ptxas has against a module, for a generation of GPUs that depends on it, or with VYRE_LONG
+// for each; nothing where there is no ptxas.
 inline std::string assembler_says(const std::string& module) {
   const std::string ptxas = find_ptxas();
   if (ptxas.empty()) return {};
   const std::string path = ::testing::TempDir() + "vyre_" + std::to_string(getpid()) + ".ptx";
   std::ofstream(path) << module;
   std::string wrong;
+  std::size_t turn = std::hash<std::string>()(module);
   for (const char* target : {"sm_75", "sm_80", "sm_90"}) {
-    if (kSanitized && target != std::string_view("sm_90")) continue;  // it is not ours
+    if (turn++ % 3 != 0 && !is_long()) continue;
     const std::string command = ptxas + " -O1 -arch=" + target + " -o /dev/null " + path + " 2>&1";
     std::FILE* pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return "it does not start";

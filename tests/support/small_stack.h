@@ -11,7 +11,7 @@
 namespace vyre {
 
 // Frames are larger with sanitizers.
-inline constexpr std::size_t kStackBytes = std::size_t{kSanitized ? 1024 : 256} << 10;
+inline const std::size_t kStackBytes = std::size_t{kSanitized ? 1024u : 256u} << 10;
 
 inline void on_small_stack(std::function<void()> work) {
   Thread thread;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/support/command.h"
+#include "tests/support/must.h"
 #include "vyre/base/random.h"
 #include "vyre/conform/generator.h"
 #include "vyre/interp/machine.h"
@@ -300,9 +301,7 @@ class Claims : public NoWatch {
   std::map<std::vector<std::uint32_t>, Visit> visits_;          // by statement and rounds of loops
 };
 
-std::uint64_t programs(std::uint64_t count) {
-  return std::getenv("VYRE_LONG") != nullptr ? 40 * count : count;
-}
+std::uint64_t programs(std::uint64_t count) { return is_long() ? 40 * count : count; }
 
 struct Totals {
   std::array<std::size_t, 4> compared{};
@@ -341,9 +340,7 @@ TEST(Affine, IsTrueOfGeneratedPrograms) {
     options.race_free = seed % 2 == 0;
     options.work = 20'000;
     const Case c = generate_case(seed, options);
-    Registry registry;
-    ASSERT_TRUE(registry.add(c.module).ok());
-    const Result<Program> flat = inline_calls(*link(c.program(), registry));
+    const Result<Program> flat = inline_calls(must(link(c)));
     ASSERT_TRUE(flat.ok());
     Random random(seed);
     Ids group{};

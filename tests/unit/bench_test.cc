@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tests/support/command.h"
+#include "tests/support/temp_folder.h"
 #include "tools/vyre/times.h"
 #include "vyre/base/text.h"
 #include "vyre/vyre.h"
@@ -170,12 +171,10 @@ TEST(Bench, TableAndBars) {
 }
 
 TEST(Bench, SvgHasABarForEachBackend) {
-  std::string folder = testing::TempDir() + "vyre-bench-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::string path = folder + "/times.svg";
+  const TempFolder folder;
+  const std::string path = folder / "times.svg";
   EXPECT_EQ(bench_square({"--svg", path}).status, 0);
   const std::string svg = read_file(path);
-  std::filesystem::remove_all(folder);
   EXPECT_TRUE(is_well_formed(svg)) << svg;
   EXPECT_NE(svg.find(">square, grid 2,1,1<"), svg.npos);
   for (const Backend& backend : all_backends()) {

@@ -1,5 +1,6 @@
 // The builder makes the same programs as the text, and reports misuse instead of crashing.
 #include "vyre/build/builder.h"
+#include "tests/support/must.h"
 
 #include <gtest/gtest.h>
 
@@ -390,9 +391,7 @@ TEST(Builder, OrderOfConstructionDoesNotMatter) {
       if (!now) left = data[b.invocation_id(0)] / b.literal(DataType::U64, {{3, 4}});
     }
     out[0] = left + right;
-    const Result<Linked> program = b.finish();
-    EXPECT_TRUE(program.ok()) << messages(program.diagnostics());
-    return program->program();
+    return must(b.finish()).program();
   };
   EXPECT_EQ(make(false, false), make(true, false));
   EXPECT_EQ(make(false, false), make(false, true));
@@ -431,9 +430,7 @@ TEST(Builder, ComputesConstantsAsVyreDoes) {
     Builder b("p", {1});
     b.read_write<u64>("wide")[0] = value(0);
     b.read_write<vec2u32>("pair")[0] = value(1);
-    const Result<Linked> program = b.finish();
-    EXPECT_TRUE(program.ok()) << messages(program.diagnostics());
-    return print(*program);
+    return print(must(b.finish()));
   };
   const std::string text = stored([](int k) -> Value {
     return k == 0 ? (u64(1) << 40) / (u64(3) - u64(3)) + u64(vec2u32(7, 9))

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/command.h"
 #include "vyre/vyre.h"
 #include "vyre/vyre_c.h"
 
@@ -772,12 +773,7 @@ TEST(CApi, AModuleIsUsedByManyThreads) {
 }
 
 TEST(Example, CPrintsSquaresAndTheMistakesOfAProgram) {
-  std::FILE* pipe = popen(VYRE_EXAMPLE_DISPATCH_C, "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string out(4096, '\0');
-  out.resize(std::fread(out.data(), 1, out.size(), pipe));
-  ASSERT_EQ(pclose(pipe), 0);
-  EXPECT_EQ(out,
+  EXPECT_EQ(output_of(kExampleDispatchC),
             "1 4 9 16 25 \n"
             "1 16 81 256 625 \n"
             "broken.vyre:5:3: error[V006]: store to `data`, which is a read buffer\n"

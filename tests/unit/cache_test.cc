@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/support/command.h"
+#include "tests/support/temp_folder.h"
 #include "tools/vyre/command.h"
 #include "vyre/backends/cache.h"
 #include "vyre/base/siphash.h"
@@ -51,8 +52,6 @@ TEST(SipHash, GivesThePublishedHashes) {
 class CacheTest : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = testing::TempDir() + "vyre-cache-XXXXXX";
-    ASSERT_NE(mkdtemp(root_.data()), nullptr);
     const char* before = std::getenv("VYRE_CACHE");
     if (before != nullptr) before_ = before;
     setenv("VYRE_CACHE", root_.c_str(), 1);
@@ -62,7 +61,6 @@ class CacheTest : public testing::Test {
   void TearDown() override {
     alarm(0);
     before_ ? setenv("VYRE_CACHE", before_->c_str(), 1) : unsetenv("VYRE_CACHE");
-    fs::remove_all(root_);
   }
 
   // The paths of all entries.
@@ -78,7 +76,8 @@ class CacheTest : public testing::Test {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
   }
 
-  std::string root_;
+  TempFolder temp_;
+  std::string root_ = temp_.path();
   std::string folder_;
   std::optional<std::string> before_;
 };
@@ -348,6 +347,14 @@ TEST_F(CacheTest, NoFolderIsMadeInTheHomeOfSomebodyElse) {
   setenv("VYRE_CACHE", root_.c_str(), 1);
   write_cache("a", "contents");
   EXPECT_EQ(read_cache("a"), "contents");
+}
+
+TEST_F(CacheTest, AFolderThatCannotBeMadeIsNotUsed) {
+  setenv("VYRE_CACHE", "/proc/nothing", 1);
+  const std::vector<std::string_view> tell = {"cache"};
+  const std::string said = run_vyre(tell).out;
+  EXPECT_TRUE(said.starts_with("The cache in /proc/nothing/")) << said;
+  EXPECT_NE(said.find("is not used: it cannot be created: "), std::string::npos) << said;
 }
 
 TEST_F(CacheTest, AFileInPlaceOfTheFolderIsLeftAlone) {

@@ -375,11 +375,7 @@ TEST(Command, ColourIsForTerminals) {
 }
 
 TEST(Example, BuilderPrintsItsProgramAndItsMistakes) {
-  std::FILE* pipe = popen(VYRE_EXAMPLE_BUILDER, "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string out(4096, '\0');
-  out.resize(std::fread(out.data(), 1, out.size(), pipe));
-  ASSERT_EQ(pclose(pipe), 0);
+  const std::string out = output_of(kExampleBuilder);
   const Module module = *parse(read_file(source_root() + "/examples/popcount_xor.vyre"));
   const Program& program = std::get<Program>(module.items[0]);
   EXPECT_EQ(out.find(print(program) + "digest " + digest(program) + "\n"), 0u) << out;

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/support/command.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/vyre.h"
@@ -34,14 +35,13 @@ class CpuCode : public ::testing::Test {
     }
     const Result<Linked> linked = link(*program, registry);
     if (!linked.ok()) return render(linked.diagnostics()[0]);
-    const Result<std::string> code = show_cpu(*linked, *find_cpu_target(target), CpuText::Llvm);
+    const Result<Lowered> lowered = lower(*linked, *find_backend("cpu"), target);
+    if (!lowered.ok()) return render(lowered.diagnostics()[0]);
+    const Result<std::string> code = show_cpu(*lowered, CpuText::Llvm);
     return code.ok() ? *code : render(code.diagnostics()[0]);
   }
   static std::string code_of_file(const std::string& name, const char* target = "avx512") {
-    std::ifstream file(VYRE_ROOT "/bench/programs/" + name + ".vyre");
-    std::stringstream text;
-    text << file.rdbuf();
-    return code_of(text.str(), target);
+    return code_of(read_file(source_root() + "/bench/programs/" + name + ".vyre"), target);
   }
 
   // The blocks that are reached from one without going on with the next gang or workgroup.

@@ -7,9 +7,8 @@
 #include <set>
 
 #include "vyre/backends/cpu/target.h"
-#include "vyre/passes/indices.h"
+#include "vyre/passes/affine.h"
 #include "vyre/passes/regroup.h"
-#include "vyre/passes/updates.h"
 #include "vyre/text/print.h"
 #include "vyre/vyre.h"
 
@@ -108,7 +107,7 @@ TEST(SharedFacts, WorkgroupsOfAnotherSizeComputeTheirIds) {
 // A loop with barriers, in which gangs do other things.
 class Facts : public testing::Test {
  protected:
-  const CpuReady ready_{parsed(R"(program p workgroup(64, 2) {
+  const Lowered lowered_ = lower(parsed(R"(program p workgroup(64, 2) {
   read       data: u32[]
   uniform    size: u32[1]
   read_write out: u32[]
@@ -132,9 +131,8 @@ class Facts : public testing::Test {
   out[i] = sum
 }
 )"),
-                        {},
-                        *find_cpu_target("avx2")};
-  const CpuFacts facts_{ready_};
+                                 lowering_for(*find_cpu_target("avx2")));
+  const CpuFacts facts_{lowered_};
 
   LocalId local(std::string_view name) const {
     for (std::size_t i = 0; i < facts_.body.locals.size(); ++i) {

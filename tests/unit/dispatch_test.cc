@@ -1,6 +1,8 @@
 // The runtime: what a dispatch checks before it runs and in which words, what it gives back,
 // buffers that stay on a device, conventions, options of a run, and accesses out of bounds.
 #include "vyre/runtime/dispatch.h"
+#include "tests/support/command.h"
+#include "tests/support/must.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +14,7 @@
 
 #include "vyre/backends/interp/device.h"
 #include "vyre/base/text.h"
+#include "vyre/interp/interp.h"
 #include "vyre/interp/machine.h"
 #include "vyre/interp/script.h"
 #include "vyre/vyre.h"
@@ -33,24 +36,17 @@ Linked program_of(const std::string& text) {
   return loaded.ok() ? program_at(*loaded, loaded->module.items.size() - 1) : Linked();
 }
 
-std::unique_ptr<Device> interpreter() {
-  Result<std::unique_ptr<Device>> device = open_device(*find_backend("interp"));
-  EXPECT_TRUE(device.ok());
-  return std::move(*device);
-}
+std::unique_ptr<Device> interpreter() { return must(open_device(*find_backend("interp"))); }
 
 // A buffer on a device that has to have room for it.
 DeviceBuffer upload(Device& device, const auto& contents) {
-  Result<DeviceBuffer> buffer = make_buffer(device, std::as_bytes(std::span(contents)));
-  EXPECT_TRUE(buffer.ok());
-  return std::move(*buffer);
+  return must(make_buffer(device, std::as_bytes(std::span(contents))));
 }
 
 Words download(const DeviceBuffer& buffer) {
-  const Result<std::vector<std::byte>> bytes = read_buffer(buffer);
-  EXPECT_TRUE(bytes.ok());
-  Words words(bytes->size() / 4);
-  if (!words.empty()) std::memcpy(words.data(), bytes->data(), words.size() * 4);
+  const std::vector<std::byte> bytes = must(read_buffer(buffer));
+  Words words(bytes.size() / 4);
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), words.size() * 4);
   return words;
 }
 
@@ -617,7 +613,7 @@ TEST(Dispatch, ADeviceThatIsNotThere) {
   EXPECT_TRUE(open_device(*find_backend("interp"), 0).ok());
   EXPECT_EQ(reports(open_device(*find_backend("interp"), 1)),
             (Reports{{"U005", "backend `interp` has no device 1",
-                      "leave out --device, or give a number below 1"}}));
+                      "use a device number below 1; the first is 0"}}));
 }
 
 TEST(Dispatch, LimitsOfTheDevice) {
@@ -1451,17 +1447,8 @@ TEST(OutOfBounds, WorkgroupMemory) {
 
 // --- Examples -----------------------------------------------------------------------------------
 
-std::string output_of(const char* program) {
-  std::FILE* pipe = popen(program, "r");
-  if (pipe == nullptr) return {};
-  std::string out(4096, '\0');
-  out.resize(std::fread(out.data(), 1, out.size(), pipe));
-  EXPECT_EQ(pclose(pipe), 0);
-  return out;
-}
-
 TEST(Example, DispatchPrintsSquaresAndItsMistake) {
-  EXPECT_EQ(output_of(VYRE_EXAMPLE_DISPATCH),
+  EXPECT_EQ(output_of(kExampleDispatch),
             "1 4 9 16 25 \n"
             "digest 2b0aa794bd134d0014b26d373796c3fae83c93632c49fc0ef5694dce9fcd3957\n"
             "error[D001]: program `squares` has no buffer `dat`\n"
@@ -1471,7 +1458,7 @@ TEST(Example, DispatchPrintsSquaresAndItsMistake) {
 }
 
 TEST(Example, ResidentPrintsRunningSums) {
-  EXPECT_EQ(output_of(VYRE_EXAMPLE_RESIDENT), "1 3 6 10 15 21 28 36 \n28 36\n");
+  EXPECT_EQ(output_of(kExampleResident), "1 3 6 10 15 21 28 36 \n28 36\n");
 }
 
 }  // namespace

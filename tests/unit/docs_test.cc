@@ -11,6 +11,7 @@
 #include <set>
 
 #include "tests/support/command.h"
+#include "tests/support/temp_folder.h"
 #include "tools/vyre/command.h"
 #include "vyre/vyre.h"
 
@@ -88,23 +89,19 @@ TEST(Docs, EveryPageHasACode) {
 class Desk {
  public:
   Desk() : before_(fs::current_path()) {
-    EXPECT_NE(mkdtemp(folder_.data()), nullptr);
-    fs::create_directory_symlink(kRoot + "examples", folder_ + "/examples");
-    fs::current_path(folder_);
+    fs::create_directory_symlink(kRoot + "examples", folder_ / "examples");
+    fs::current_path(folder_.path());
   }
-  ~Desk() {
-    fs::current_path(before_);
-    fs::remove_all(folder_);
-  }
+  ~Desk() { fs::current_path(before_); }
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
   void put(const std::string& file, const std::string& text) const {
-    EXPECT_TRUE(write_file(folder_ + "/" + file, text).ok());
+    EXPECT_TRUE(write_file(folder_ / file, text).ok());
   }
 
-  // `line` is "vyre", a verb and its arguments, with single spaces between them; behind ` | `
-  // stands another one, which reads what the first prints.
+  // `line` is "vyre", a verb and its arguments, with single spaces between them; after ` | `
+  // is another one, which reads what the first prints.
   CommandResult run(std::string_view line, std::string_view input = {}) const {
     constexpr std::string_view kPipe = " | ";
     const std::size_t pipe = line.find(kPipe);
@@ -118,7 +115,7 @@ class Desk {
 
  private:
   fs::path before_;
-  std::string folder_ = testing::TempDir() + "vyre.XXXXXX";
+  TempFolder folder_;
 };
 
 // The codes of what goes wrong when a program is run as the comment in its first line says.

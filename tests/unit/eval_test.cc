@@ -535,7 +535,7 @@ const std::map<Operation, void (*)(Exact&)> kReference = {
     {Operation::RotateRight, [](Exact& e) { e.rotate(e.width - e.count()); }},
 };
 
-constexpr unsigned kVectors =
+const unsigned kVectors =
     kSanitized ? 1'000'000 / 10 : 1'000'000;  // for each operation, over all of its types
 
 void check_operation(const OperationInfo& row, DataType type, unsigned vectors, Random& random) {

@@ -218,7 +218,7 @@ TEST(Examples, GiveTheSameBytesOnTheCpu) {
     return;
   }
   const Opened cpu = find_backend("cpu")->open(0);
-  if (cpu.device == nullptr) GTEST_SKIP() << cpu.reason;
+  if (cpu.device == nullptr) GTEST_SKIP() << "SKIPPED: " << cpu.reason;
   std::vector<std::vector<std::string>> commands;
   for (const std::string& name : examples()) {
     std::vector<std::string> command = command_of(name);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/support/command.h"
+#include "tests/support/must.h"
 #include "vyre/runtime/dispatch.h"
 #include "vyre/vyre.h"
 
@@ -26,11 +27,7 @@ Words iota(std::size_t count) {
   return words;
 }
 
-std::unique_ptr<Device> interpreter() {
-  Result<std::unique_ptr<Device>> device = open_device(*find_backend("interp"));
-  EXPECT_TRUE(device.ok());
-  return std::move(*device);
-}
+std::unique_ptr<Device> interpreter() { return must(open_device(*find_backend("interp"))); }
 
 Linked program_of(const std::string& text) {
   const Result<Loaded> loaded = load_module({"test.vyre", text});

@@ -151,15 +151,9 @@ TEST(Library, ExamplesAreTrue) {
 // All answers when VYRE_LONG is set, otherwise the first of each op: the published ones, and a few
 // at edges and at random.
 TEST(Library, GivesTheAnswersOfOthers) {
-  std::FILE* pipe = popen(("python3 " + source_root() + "/tests/library/answers.py").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string text;
-  char buffer[65536];
-  for (std::size_t got; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) {
-    text.append(buffer, got);
-  }
-  ASSERT_EQ(pclose(pipe), 0) << "the references contradict the standards that they name";
-  const std::size_t most = std::getenv("VYRE_LONG") != nullptr ? text.size() : 40;
+  const std::string text = output_of("python3 " + source_root() + "/tests/library/answers.py");
+  ASSERT_FALSE(HasFailure()) << "the references contradict the standards that they name";
+  const std::size_t most = is_long() ? text.size() : 40;
   std::map<std::string, std::size_t> counts;
   std::vector<std::string> lines;
   for (std::string_view line : split(text, '\n')) {

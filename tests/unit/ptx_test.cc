@@ -1,6 +1,7 @@
 // The PTX that programs become has the shapes that speed depends on.
 #include <gtest/gtest.h>
 
+#include "tests/support/must.h"
 #include "tests/support/ptx_fixture.h"
 
 namespace vyre {
@@ -22,6 +23,18 @@ std::string with_cells(std::uint32_t count, const std::string& body) {
 }
 
 constexpr std::size_t kCopies = 4;  // of a body with few loads, in each thread
+
+// Also where the optimiser leaves a program as it is written, as it does with a long chain.
+TEST(Ptx, WorkgroupMemoryAlwaysBeginsAsZeros) {
+  std::string chain = "  let x = 0\n  if out[0] == 0 { x = 1 }";
+  for (int i = 1; i < 400; ++i) {
+    const std::string number = std::to_string(i);
+    chain += " else if out[0] == " + number + " { x = " + number + " }";
+  }
+  const std::string code = ptx_of(with_cells(64, chain + "\n  out[local_id.x] = cells[x]"));
+  EXPECT_LT(code.find("st.shared"), code.find("bar.sync 0")) << code.substr(0, 2000);
+  EXPECT_LT(code.find("bar.sync 0"), code.find("ld.shared")) << code.substr(0, 2000);
+}
 
 TEST(Ptx, WhatIsProvedIsNotChecked) {
   const std::string guarded = ptx_of(with_body(R"(
@@ -211,10 +224,8 @@ Shape shape_of(const PtxKernel& kernel) {
   return {kernel.block, launch.groups[0], launch.groups[1], launch.copies, launch.steps};
 }
 Shape shape_of(const std::string& workgroup, const std::string& more = "") {
-  const Result<PtxKernel> kernel =
-      ptx_kernel(with_body("  out[invocation_id.x] = local_id.x\n" + more, workgroup));
-  EXPECT_TRUE(kernel.ok()) << render(kernel.diagnostics()[0]);
-  return shape_of(*kernel);
+  return shape_of(
+      must(ptx_kernel(with_body("  out[invocation_id.x] = local_id.x\n" + more, workgroup))));
 }
 
 TEST(Ptx, SmallWorkgroupsShareABlock) {

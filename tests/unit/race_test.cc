@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "tests/support/command.h"
+#include "tests/support/must.h"
 #include "vyre/base/random.h"
 #include "vyre/compile.h"
 #include "vyre/conform/generator.h"
@@ -155,11 +156,7 @@ struct Dispatch {
 };
 
 Dispatch dispatch_of(const Case& c) {
-  Registry registry;
-  EXPECT_TRUE(registry.add(c.module).ok());
-  const Result<Linked> linked = link(c.program(), registry);
-  EXPECT_TRUE(linked.ok());
-  Dispatch dispatch{make_script(*linked), c.grid, {}, {}};
+  Dispatch dispatch{make_script(must(link(c))), c.grid, {}, {}};
   for (const std::vector<std::byte>& bytes : c.contents) {
     const std::size_t size = (bytes.size() + 3) / 4 * 4;  // those of a bytes buffer are padded
     std::vector<std::uint64_t>& words = dispatch.contents.emplace_back((size + 7) / 8);

@@ -1,6 +1,7 @@
 // The transfer functions of ranges against what the operations do to numbers: at 8 bits to all the
 // numbers of a range, at 32 and 64 to some. And that they say no less than the passes count on.
 #include "vyre/passes/range.h"
+#include "tests/support/build.h"
 
 #include <gtest/gtest.h>
 
@@ -31,8 +32,6 @@ namespace {
 
 using u8 = std::uint8_t;
 using u64 = std::uint64_t;
-
-const bool kLong = std::getenv("VYRE_LONG") != nullptr;
 
 struct Case {
   const OperationInfo& row;
@@ -198,7 +197,7 @@ TEST(Range, HoldsTheResultsOfIntervals) {
   constexpr u64 kNear[] = {0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 64, 127};
   std::vector<u64> edges;
   for (u64 i = 0; i < 128; ++i) {
-    if (std::ranges::count(kNear, i) > 0 || (kLong && i % 6 == 5)) edges.push_back(i);
+    if (std::ranges::count(kNear, i) > 0 || (is_long() && i % 6 == 5)) edges.push_back(i);
   }
   for (std::size_t i = edges.size(); i-- > 0;) edges.push_back(255 - edges[i]);
 
@@ -250,7 +249,7 @@ TEST(Range, HoldsTheResultsOfKnownBits) {
   std::vector<u64> unused;
   for (const Case& c : cases()) {
     const Table table = table_of(c);
-    for (int round = kLong ? 8'000 : 200; round > 0; --round) {
+    for (int round = is_long() ? 8'000 : 200; round > 0; --round) {
       const Range a = some_range(random, 8, unused);
       const Range b = some_range(random, 8, unused);
       const Range result = apply(c.row.op, c.is_signed, a, b);
@@ -270,7 +269,7 @@ TEST(Range, HoldsTheResultsOfKnownBits) {
 // Intervals and bits that need not fit each other, and the numbers that satisfy both.
 TEST(Range, NormalisesToTheLeastRange) {
   Random random(2);
-  for (int round = kLong ? 200'000 : 10'000; round > 0; --round) {
+  for (int round = is_long() ? 200'000 : 10'000; round > 0; --round) {
     Range a = any(8);
     a.lo = random.below(256);
     a.hi = random.below(256);
@@ -289,7 +288,7 @@ TEST(Range, NormalisesToTheLeastRange) {
 TEST(Range, MeetsAndJoins) {
   Random random(3);
   std::vector<u64> unused;
-  for (int round = kLong ? 200'000 : 10'000; round > 0; --round) {
+  for (int round = is_long() ? 200'000 : 10'000; round > 0; --round) {
     const Range a = some_range(random, 8, unused);
     const Range b = some_range(random, 8, unused);
     std::vector<u64> in_both;
@@ -336,7 +335,7 @@ TEST(Range, HoldsTheResultsOfWideNumbers) {
     for (const DataType type : {DataType::U32, DataType::I32, DataType::U64}) {
       if (!contains(row.types, type)) continue;
       const Case c{row, type == DataType::I32};
-      for (int round = kLong ? 100'000 : 4'000; round > 0; --round) {
+      for (int round = is_long() ? 100'000 : 4'000; round > 0; --round) {
         const Range a = some_range(random, range_width(type), x);
         const Range b = some_range(random, range_width(second_operand(row.op, type)), y);
         const Range result = apply(row.op, c.is_signed, a, b);
@@ -360,7 +359,7 @@ TEST(Range, HoldsWhatIsCast) {
   for (const DataType source : {U32, I32, Bool, U64, U128, Vec2U32}) {
     for (const DataType target : {U32, I32, Bool, U64, U128, Vec2U32}) {
       if (!cast_exists(source, target)) continue;
-      for (int round = kLong ? 100'000 : 1'000; round > 0; --round) {
+      for (int round = is_long() ? 100'000 : 1'000; round > 0; --round) {
         Range a = any(source);
         if (source == U128 || source == Vec2U32) {
           x = {random.next()};
@@ -395,7 +394,7 @@ constexpr Operation kComparisons[] = {Operation::Eq, Operation::Ne, Operation::L
 TEST(Range, RefinesToTheLeastRange) {
   Random random(6);
   std::vector<u64> unused;
-  for (int round = kLong ? 20'000 : 1'000; round > 0; --round) {
+  for (int round = is_long() ? 20'000 : 1'000; round > 0; --round) {
     const Range a = some_range(random, 8, unused);
     const Range b = random.one_in(2) ? some_range(random, 8, unused) : constant(8, random.next());
     const std::vector<u64> others = members_of(b);

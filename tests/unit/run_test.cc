@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "tests/support/command.h"
+#include "tests/support/temp_folder.h"
 #include "tools/vyre/command.h"
 #include "tools/vyre/data.h"
 #include "tools/vyre/image.h"
@@ -71,22 +72,16 @@ std::string codes_of(std::vector<std::string> arguments, std::string_view input)
 
 class RunTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "vyre-run-XXXXXX";
-    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string file(const std::string& name, std::string_view text) {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string path(const std::string& name) const { return folder_ / name; }
   std::size_t files() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_.path()), {}));
   }
 
-  std::string folder_;
+  TempFolder folder_;
 };
 
 // --- Contents -----------------------------------------------------------------------------------
@@ -168,7 +163,7 @@ TEST_F(RunTest, FilesAndStandardInputAsContents) {
   }
   EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + path("none")}, ""),
             "1 I001");
-  EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + folder_}, ""), "1 I001");
+  EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + folder_.path()}, ""), "1 I001");
   EXPECT_EQ(codes_of({"run", "-", "--grid", "1", "--in", "out=@-"}, keeps("u32[]")), "2 U006");
   file("ragged.bin", "abc");
   EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + path("ragged.bin")}, ""),
@@ -525,11 +520,6 @@ constexpr std::string_view kEndless =
     "program endless workgroup(1) {\n  read_write out: u32[]\n\n  for i in 0..4000000000 {\n"
     "    for j in 0..4000000000 {\n      out[0] = j\n    }\n  }\n}\n";
 
-std::string command_path() {
-  const char* path = std::getenv("VYRE_COMMAND");
-  return path != nullptr ? path : VYRE_COMMAND;
-}
-
 // The command beside a module that is no library, and then with such libraries everywhere.
 TEST_F(RunTest, AnLlvmThatDoesNotLoadIsPassedOver) {
   const std::string command = file("vyre", read_file(command_path()));
@@ -542,13 +532,8 @@ TEST_F(RunTest, AnLlvmThatDoesNotLoadIsPassedOver) {
     file(name, "no library");
   }
   const auto run = [&](const std::string& settings, const std::string& more = "2>&1") {
-    const std::string line = "VYRE_CACHE= XDG_CACHE_HOME= HOME= " + settings + " " + command +
-                             " run " + program + " --grid 1 --in out=zeros:4 " + more;
-    std::FILE* pipe = popen(line.c_str(), "r");
-    std::string said;
-    for (int c = 0; pipe != nullptr && (c = std::fgetc(pipe)) != EOF;) said += static_cast<char>(c);
-    EXPECT_EQ(pclose(pipe), 0) << said;
-    return said;
+    return output_of("VYRE_CACHE= XDG_CACHE_HOME= HOME= " + settings + " " + command + " run " +
+                     program + " --grid 1 --in out=zeros:4 " + more);
   };
   const std::string said = run("LD_LIBRARY_PATH=" + path(""));
   EXPECT_TRUE(said.starts_with("note: running on `interp`: ")) << said;

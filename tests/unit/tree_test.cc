@@ -100,6 +100,20 @@ TEST(Tree, BackendsDoNotKnowEachOther) {
   }
 }
 
+// They state a target; compile.cc runs the passes for it.
+TEST(Tree, BackendsCallNoPasses) {
+  for (const char* backend : {"cpu", "ptx", "interp"}) {
+    const std::string root = source_root() + "/vyre/backends/" + backend;
+    for (const auto& entry : std::filesystem::directory_iterator(root)) {
+      for (const std::string& included : includes_of(read_file(entry.path().string()))) {
+        for (const char* stage : {"pass.h", "passes.h", "inline.h", "draft.h"}) {
+          EXPECT_NE(included, std::string("vyre/passes/") + stage) << entry.path();
+        }
+      }
+    }
+  }
+}
+
 TEST(Tree, TheHelpOfOptListsThePasses) {
   const std::string help = run_vyre({{"opt", "--help"}}).out;
   for (const Pass& pass : all_passes()) {

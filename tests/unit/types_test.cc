@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vyre/ir/ops.h"
+#include "vyre/runtime/convention.h"
 
 namespace vyre {
 namespace {

@@ -7,20 +7,19 @@
 #include <algorithm>
 #include <thread>
 
+#include "tests/support/must.h"
 #include "vyre/passes/pass.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
 namespace {
 
-Program optimised(std::string_view text) {
-  const Result<Module> module = parse(text);
-  EXPECT_TRUE(module.ok());
-  const Result<Linked> linked = link(std::get<Program>(module->items[0]));
-  EXPECT_TRUE(linked.ok());
-  const Result<Program> result = optimise(*linked);
-  EXPECT_TRUE(result.ok());
-  return *result;
+// As an optimised program, lowered for a target that has everything.
+Variants variants_of(std::string_view text) {
+  const Module module = must(parse(text));
+  const Linked linked = must(link(std::get<Program>(module.items[0])));
+  const Program program = must(optimise(linked));
+  return {linked, program, {}, lower(program, {})};
 }
 
 constexpr std::string_view kAdd = R"(
@@ -51,22 +50,22 @@ DispatchFacts facts(std::array<std::uint64_t, 3> grid, std::vector<std::uint32_t
 }
 
 TEST(Variants, TheOrderOfLengthsServesAllSizes) {
-  Variants variants(optimised(kAdd));
-  const Variant& equal = variants.choose(facts({2, 1, 1}, {8, 8, 8}));
+  Variants variants = variants_of(kAdd);
+  const Lowered& equal = variants.choose(facts({2, 1, 1}, {8, 8, 8}));
   EXPECT_EQ(equal.bounds.checked(), 0u);
   ASSERT_EQ(equal.assumptions.size(), 2u);
   EXPECT_EQ(equal.assumptions[0].kind, Assumption::Kind::Order);
   EXPECT_EQ(&variants.choose(facts({9, 1, 1}, {100, 70, 64})), &equal);
   // A shorter input needs its checks.
-  const Variant& shorter = variants.choose(facts({2, 1, 1}, {7, 8, 8}));
+  const Lowered& shorter = variants.choose(facts({2, 1, 1}, {7, 8, 8}));
   EXPECT_NE(&shorter, &equal);
   EXPECT_TRUE(shorter.fits(facts({2, 1, 1}, {7, 8, 8})));
 }
 
 TEST(Variants, AUniformServesItsOwnValueOnly) {
-  Variants variants(optimised(kPlane));
+  Variants variants = variants_of(kPlane);
   const DispatchFacts small = facts({1, 1, 1}, {2, 12}, {{4, 3}});
-  const Variant& own = variants.choose(small);
+  const Lowered& own = variants.choose(small);
   EXPECT_EQ(own.bounds.checked(), 0u);
   EXPECT_EQ(&variants.choose(small), &own);
   EXPECT_FALSE(own.fits(facts({1, 1, 1}, {2, 12}, {{5, 3}})));
@@ -76,11 +75,11 @@ TEST(Variants, AUniformServesItsOwnValueOnly) {
 }
 
 TEST(Variants, ThereAreNeverMany) {
-  Variants variants(optimised(kPlane));
-  std::vector<const Variant*> seen;
+  Variants variants = variants_of(kPlane);
+  std::vector<const Lowered*> seen;
   for (std::uint32_t n = 1; n < 40; ++n) {
     const DispatchFacts now = facts({1, 1, 1}, {2, n * 3}, {{n, 3}});
-    const Variant& chosen = variants.choose(now);
+    const Lowered& chosen = variants.choose(now);
     EXPECT_TRUE(chosen.fits(now));
     if (std::ranges::find(seen, &chosen) == seen.end()) seen.push_back(&chosen);
   }
@@ -90,8 +89,8 @@ TEST(Variants, ThereAreNeverMany) {
 }
 
 TEST(Variants, GiveTheSameBytes) {
-  const Program program = optimised(kPlane);
-  Variants variants(program);
+  Variants variants = variants_of(kPlane);
+  const Program& program = variants.source().program();
   for (std::uint32_t columns : {0u, 1u, 4u, 7u}) {
     for (std::uint32_t length : {0u, 5u, 28u, 30u}) {
       const std::vector<std::uint32_t> size{columns, 4};
@@ -99,12 +98,11 @@ TEST(Variants, GiveTheSameBytes) {
       const std::vector<std::span<const std::byte>> contents{std::as_bytes(std::span(size)),
                                                              std::as_bytes(std::span(out))};
       const Grid grid{2, 1, 1};
-      const Variant& variant = variants.choose(facts_of(program, grid, contents));
+      const Lowered& variant = variants.choose(facts_of(program, grid, contents));
       const auto bytes = [&](const Program& each) {
-        const Result<Outputs> outputs =
-            dispatch(*link(each), grid, {HostBuffer("size", size), HostBuffer("out", out)});
-        EXPECT_TRUE(outputs.ok());
-        return outputs->buffers[0].bytes;
+        const Outputs outputs = must(
+            dispatch(must(link(each)), grid, {HostBuffer("size", size), HostBuffer("out", out)}));
+        return outputs.buffers[0].bytes;
       };
       EXPECT_EQ(bytes(variant.program), bytes(program)) << columns << " " << length;
     }
@@ -112,7 +110,7 @@ TEST(Variants, GiveTheSameBytes) {
 }
 
 TEST(Variants, AreSafeToChooseFromThreads) {
-  Variants variants(optimised(kPlane));
+  Variants variants = variants_of(kPlane);
   std::vector<std::jthread> threads;
   for (std::uint32_t t = 0; t < 4; ++t) {
     threads.emplace_back([&variants, t] {

@@ -5,7 +5,7 @@
 
 namespace vyre {
 
-int run_backends(const Invocation& invocation, const Console& console) {
+Result<int> run_backends(const Invocation& invocation, const Console& console) {
   std::string table = "  backend  also    runs  on\n";
   JsonList list;
   for (const Backend& backend : all_backends()) {

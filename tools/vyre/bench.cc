@@ -51,29 +51,18 @@ struct BenchPlan {
 Result<BenchPlan> read_bench_plan(const Invocation& invocation, const Console& console) {
   BenchPlan plan;
   std::vector<Diagnostic> wrong;
-  const auto ok = [&](const auto& result) {
-    wrong.insert(wrong.end(), result.diagnostics().begin(), result.diagnostics().end());
-    return result.ok();
-  };
-  const auto keep = [&](const auto& result, auto use) {
-    if (ok(result)) use(*result);
-  };
   const bool chosen = invocation.has("--backend");
-  keep(read_choices(chosen ? invocation.value("--backend") : "all"),
-       [&](const auto& choices) { plan.choices = choices; });
-  for (const Diagnostic& each : choose_device(invocation, plan.choices)) wrong.push_back(each);
-  if (invocation.has("--runs")) {
-    keep(read_count("--runs", invocation.value("--runs"), 1, 1'000'000),
-         [&](std::uint64_t runs) { plan.runs = runs; });
-  }
-  if (invocation.has("--seconds")) {
-    keep(read_count("--seconds", invocation.value("--seconds"), 1, 1'000'000),
-         [&](std::uint64_t seconds) { plan.limit = static_cast<double>(seconds); });
-  }
+  const Result<std::vector<Choice>> choices =
+      read_choices(chosen ? invocation.value("--backend") : "all");
+  append(wrong, choices.diagnostics());
+  if (choices.ok()) plan.choices = *choices;
+  append(wrong, choose_device(invocation, plan.choices));
+  append(wrong, read_option(invocation, "--runs", 1'000'000, plan.runs));
+  append(wrong, read_option(invocation, "--seconds", 1'000'000, plan.limit));
   if (invocation.has("--svg")) {
     plan.svg = invocation.value("--svg");
     if (plan.svg != "-") {
-      ok(check_writable(plan.svg, inputs_of(invocation), console));
+      append(wrong, check_writable(plan.svg, inputs_of(invocation), console).diagnostics());
     } else if (invocation.json()) {
       wrong.push_back(diagnose<message::stdout_twice>("a picture", "JSON"));
     }
@@ -321,12 +310,12 @@ bool shows_unicode(const Console& console) {
 
 }  // namespace
 
-int run_bench(const Invocation& invocation, const Console& console) {
+Result<int> run_bench(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   Result<Request> request = read_request(invocation, console);
-  if (!request.ok()) return report(request.diagnostics(), json, console);
+  if (!request.ok()) return request.diagnostics();
   const Result<BenchPlan> plan = read_bench_plan(invocation, console);
-  if (!plan.ok()) return report(plan.diagnostics(), json, console);
+  if (!plan.ok()) return plan.diagnostics();
 
   const Interruptible interruptible(json, console);
   std::vector<LeftOut> left_out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "help.h"
 #include "tools/vyre/interrupt.h"
 #include "vyre/base/text.h"
 
@@ -9,32 +10,18 @@ namespace vyre {
 namespace {
 
 std::string overall_help() {
-  std::string out =
-      "vyre runs GPU-compute programs on any machine, finds their races, checks and formats them.\n"
-      "\n"
-      "usage: vyre COMMAND [OPTIONS] [OPERANDS]\n"
-      "\n"
-      "commands:\n";
+  std::string commands;
   for (const Verb& verb : all_verbs()) {
-    out += "  " + std::string(verb.name) + std::string(12 - verb.name.size(), ' ') +
-           std::string(verb.summary) + "\n";
+    std::string name(verb.name);
+    name.resize(12, ' ');
+    commands += "  " + name + std::string(verb.summary) + "\n";
   }
-  return out +
-         "\n"
-         "vyre COMMAND --help shows the options of a command with examples. A FILE may be - for\n"
-         "standard input; every command takes --json for machine-readable results.\n"
-         "\n"
-         "exit status: 0 success, 1 wrong input, 2 wrong usage, 3 a problem of the device or the\n"
-         "environment; 128 + N after signal N, so 130 after Ctrl-C\n"
-         "\n"
-         "  vyre demo\n"
-         "  vyre check kernel.vyre\n"
-         "  vyre run kernel.vyre --grid 4 --in data=iota:256 --in out=zeros:256\n"
-         "  vyre explain V010\n";
+  return filled(help_text("vyre"), {{"@COMMANDS@", commands}});
 }
 
 std::string help_of(const Verb& verb) {
-  std::string out = "usage: vyre " + std::string(verb.usage) + "\n\n" + std::string(verb.help);
+  std::string out =
+      "usage: vyre " + std::string(verb.usage) + "\n\n" + std::string(help_text(verb.name));
   out += "\noptions:\n";
   const auto row = [&](std::string_view letter, std::string_view name, std::string_view value,
                        std::string_view help) {
@@ -163,7 +150,39 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
   }
   const Result<Invocation> invocation = parse_arguments(*verb, arguments);
   if (!invocation.ok()) return report(invocation.diagnostics(), json, console);
-  return verb->run(*invocation, console);
+  const Result<int> status = verb->run(*invocation, console);
+  return status.ok() ? *status : report(status.diagnostics(), json, console);
+}
+
+std::string_view help_text(std::string_view name) {
+  return std::ranges::find(embedded::help, name, [](const auto& each) { return each.first; })
+      ->second;
+}
+
+std::string filled(std::string_view text,
+                   std::initializer_list<std::pair<std::string_view, std::string>> values) {
+  std::string out(text);
+  for (const auto& [place, value] : values) {
+    for (std::size_t at = 0; (at = out.find(place, at)) != out.npos; at += value.size()) {
+      out.replace(at, place.size(), value);
+    }
+  }
+  return out;
+}
+
+std::size_t columns(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string padded(std::string_view text, std::size_t width) {
+  std::string out(text);
+  out.resize(std::max(width, out.size() + 2), ' ');
+  return out;
+}
+
+void append(std::vector<Diagnostic>& all, std::span<const Diagnostic> more) {
+  all.insert(all.end(), more.begin(), more.end());
 }
 
 int exit_status(std::span<const Diagnostic> diagnostics) {

@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vyre/base/json.h"
 #include "vyre/base/result.h"
 #include "vyre/base/text.h"
+#include "vyre/compile.h"
 
 namespace vyre {
 
@@ -60,12 +62,11 @@ struct Verb {
   std::string_view name;
   std::string_view usage;    // "check FILE…"
   std::string_view summary;  // in the list of verbs
-  std::string_view help;     // a paragraph and examples
   std::string_view operand;  // what an operand is called: "FILE", or empty
   std::size_t least_operands;
   std::size_t most_operands;
   std::span<const Option> options;
-  int (*run)(const Invocation&, const Console&);
+  Result<int> (*run)(const Invocation&, const Console&);  // what to exit with, or what is wrong
 };
 
 std::span<const Verb> all_verbs();
@@ -75,6 +76,8 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
 
 // --- For verbs ----------------------------------------------------------------------------------
 
+void append(std::vector<Diagnostic>& all, std::span<const Diagnostic> more);
+
 int exit_status(std::span<const Diagnostic> diagnostics);
 
 // Prints diagnostics, as text or JSON, and says what to exit with.
@@ -83,11 +86,37 @@ int report(std::span<const Diagnostic> diagnostics, bool json, const Console& co
 // Prints a text, or {"text": …}.
 int print_text(std::string_view text, bool json, const Console& console);
 
+// A text of tools/vyre/help/: of a verb a paragraph and examples.
+std::string_view help_text(std::string_view name);
+// One with its places, which are @NAMES@, filled in.
+std::string filled(std::string_view text,
+                   std::initializer_list<std::pair<std::string_view, std::string>> values);
+
+// For tables: how many characters a text has, and a text with at least two blanks behind it.
+std::size_t columns(std::string_view text);
+std::string padded(std::string_view text, std::size_t width);
+
+// What text() gives for each, with something between them.
+template <class Range, class Text>
+std::string listed(const Range& all, Text text, std::string_view between = ", ") {
+  std::string out;
+  for (const auto& each : all) {
+    if (!out.empty()) out += between;
+    out += text(each);
+  }
+  return out;
+}
+
 // For people: a path as it is, but for control characters.
 inline std::string path_text(std::string_view path) { return shorten(path, path.size() * 4); }
 
-// A file, or standard input for `-`.
+// A file, or standard input for `-`; as a text, and as the module in it.
 Result<Source> read_input(std::string_view path, const Console& console);
+Result<Loaded> load_file(std::string_view path, const Console& console);
+
+// The items that are programs: that of --program, or all where it is not given.
+Result<std::vector<std::size_t>> chosen_programs(const Loaded& loaded,
+                                                 const Invocation& invocation);
 
 // The same, as bytes and with another limit; one byte more than the limit says that there is more.
 Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t limit,
@@ -104,21 +133,21 @@ Result<void> check_writable(std::string_view path, std::span<const std::string_v
 // Replaces a file as a whole or not at all, also when it is interrupted.
 Result<void> write_file(std::string_view path, std::string_view bytes);
 
-int run_check(const Invocation& invocation, const Console& console);
-int run_fmt(const Invocation& invocation, const Console& console);
-int run_encode(const Invocation& invocation, const Console& console);
-int run_decode(const Invocation& invocation, const Console& console);
-int run_ops(const Invocation& invocation, const Console& console);
-int run_explain(const Invocation& invocation, const Console& console);
-int run_completion(const Invocation& invocation, const Console& console);
-int run_elementwise(const Invocation& invocation, const Console& console);
-int run_opt(const Invocation& invocation, const Console& console);
-int run_run(const Invocation& invocation, const Console& console);
-int run_bench(const Invocation& invocation, const Console& console);
-int run_race(const Invocation& invocation, const Console& console);
-int run_backends(const Invocation& invocation, const Console& console);
-int run_lower(const Invocation& invocation, const Console& console);
-int run_cache(const Invocation& invocation, const Console& console);
-int run_demo(const Invocation& invocation, const Console& console);
+Result<int> run_check(const Invocation& invocation, const Console& console);
+Result<int> run_fmt(const Invocation& invocation, const Console& console);
+Result<int> run_encode(const Invocation& invocation, const Console& console);
+Result<int> run_decode(const Invocation& invocation, const Console& console);
+Result<int> run_ops(const Invocation& invocation, const Console& console);
+Result<int> run_explain(const Invocation& invocation, const Console& console);
+Result<int> run_completion(const Invocation& invocation, const Console& console);
+Result<int> run_elementwise(const Invocation& invocation, const Console& console);
+Result<int> run_opt(const Invocation& invocation, const Console& console);
+Result<int> run_run(const Invocation& invocation, const Console& console);
+Result<int> run_bench(const Invocation& invocation, const Console& console);
+Result<int> run_race(const Invocation& invocation, const Console& console);
+Result<int> run_backends(const Invocation& invocation, const Console& console);
+Result<int> run_lower(const Invocation& invocation, const Console& console);
+Result<int> run_cache(const Invocation& invocation, const Console& console);
+Result<int> run_demo(const Invocation& invocation, const Console& console);
 
 }  // namespace vyre

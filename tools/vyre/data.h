@@ -26,6 +26,16 @@ std::optional<Wide> read_number(std::string_view text);
 Result<std::uint64_t> read_count(std::string_view what, std::string_view text, std::uint64_t least,
                                  std::uint64_t most);
 
+// The value of such an option from 1 on, where it is given; what is wrong with it.
+template <class Number>
+std::vector<Diagnostic> read_option(const Invocation& invocation, std::string_view name,
+                                    std::uint64_t most, Number& into) {
+  if (!invocation.has(name)) return {};
+  const Result<std::uint64_t> value = read_count(name, invocation.value(name), 1, most);
+  if (value.ok()) into = static_cast<Number>(*value);
+  return value.diagnostics();
+}
+
 // "X", "X,Y" or "X,Y,Z"; nothing for anything else.
 std::optional<std::array<std::uint32_t, 3>> read_ids(std::string_view text,
                                                      std::uint32_t when_missing);

@@ -11,27 +11,6 @@
 namespace vyre {
 namespace {
 
-// Each workgroup is to add up its 64 numbers.
-constexpr std::string_view kSums =
-    "program sums workgroup(64) {\n"
-    "  read       data: u32[]\n"
-    "  read_write out: u32[]\n"
-    "  workgroup  cells: u32[64]\n"
-    "\n"
-    "  let lane = local_id.x\n"
-    "  cells[lane] = data[invocation_id.x]\n"
-    "  for step in 0..6 {\n"
-    "    barrier\n"
-    "    let reach = 32 >> step\n"
-    "    if lane < reach {\n"
-    "      cells[lane] = cells[lane] + cells[lane + reach]\n"
-    "    }\n"
-    "  }\n"
-    "  if lane == 0 {\n"
-    "    out[workgroup_id.x] = cells[0]\n"
-    "  }\n"
-    "}\n";
-
 std::string_view example(std::string_view name) {
   return std::ranges::find(embedded::demo_programs, name,
                            &std::pair<std::string_view, std::string_view>::first)
@@ -116,7 +95,8 @@ bool show_digest(const Console& console) {
 bool show_race(const Console& console) {
   // Without its barrier the tree sum reads cells that others are still writing.
   constexpr std::string_view kBarrier = "    barrier\n";
-  std::string racy(kSums);
+  const std::string_view sums = example("sums");
+  std::string racy(sums);
   racy.erase(racy.find(kBarrier), kBarrier.size());
   std::vector<std::string_view> arguments = {"race",          "-",    "--grid",     "4", "--in",
                                              "data=iota:256", "--in", "out=zeros:4"};
@@ -133,9 +113,9 @@ bool show_race(const Console& console) {
       "    barrier\n"
       "    …\n\n"
       "$ vyre race … && vyre run …\n");
-  const bool clean = run_with(arguments, kSums, console) == kFine;
+  const bool clean = run_with(arguments, sums, console) == kFine;
   arguments[0] = "run";
-  return run_with(arguments, kSums, console) == kFine && found && clean;
+  return run_with(arguments, sums, console) == kFine && found && clean;
 }
 
 bool show_all(const Console& console) {
@@ -146,7 +126,7 @@ bool show_all(const Console& console) {
 
 }  // namespace
 
-int run_demo(const Invocation& invocation, const Console& console) {
+Result<int> run_demo(const Invocation& invocation, const Console& console) {
   if (!invocation.json()) return show_all(console) ? kFine : kEnvironment;
   char* text = nullptr;
   std::size_t size = 0;

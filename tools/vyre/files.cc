@@ -15,16 +15,17 @@
 namespace vyre {
 namespace {
 
-Diagnostic failed_to_read(std::string_view path) {
-  Diagnostic diagnostic = diagnose<message::unreadable>(std::strerror(errno));
+Diagnostic about(std::string_view path, Diagnostic diagnostic) {
   diagnostic.file = path.empty() ? "(empty)" : path;
   return diagnostic;
 }
 
+Diagnostic failed_to_read(std::string_view path) {
+  return about(path, diagnose<message::unreadable>(std::strerror(errno)));
+}
+
 Diagnostic failed_to_write(std::string_view path) {
-  Diagnostic diagnostic = diagnose<message::unwritable>(std::strerror(errno));
-  diagnostic.file = path.empty() ? "(empty)" : path;
-  return diagnostic;
+  return about(path, diagnose<message::unwritable>(std::strerror(errno)));
 }
 
 // Reads a file to its end, or to one byte more than the limit, which shows that it is too large;
@@ -66,6 +67,28 @@ Result<Source> read_input(std::string_view path, const Console& console) {
   return source;
 }
 
+Result<Loaded> load_file(std::string_view path, const Console& console) {
+  Result<Source> source = read_input(path, console);
+  if (!source.ok()) return source.diagnostics();
+  return load_module(std::move(*source));
+}
+
+Result<std::vector<std::size_t>> chosen_programs(const Loaded& loaded,
+                                                 const Invocation& invocation) {
+  std::vector<std::size_t> items;
+  if (invocation.has("--program")) {
+    const Result<std::size_t> item = find_program(loaded, invocation.value("--program"));
+    if (!item.ok()) return item.diagnostics();
+    items.push_back(*item);
+    return items;
+  }
+  for (std::size_t i = 0; i < loaded.module.items.size(); ++i) {
+    if (std::holds_alternative<Program>(loaded.module.items[i])) items.push_back(i);
+  }
+  if (items.empty()) return diagnose<message::no_programs>(loaded.source.file);
+  return items;
+}
+
 Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t limit,
                                           const Console& console) {
   std::vector<std::byte> bytes;
@@ -105,10 +128,7 @@ Result<void> check_writable(std::string_view path, std::span<const std::string_v
     if (found != 0 || !exists || input.st_dev != status.st_dev || input.st_ino != status.st_ino) {
       continue;
     }
-    Diagnostic diagnostic =
-        diagnose<message::written_input>(each == "-" ? "<stdin>" : shorten(each));
-    diagnostic.file = path;
-    return diagnostic;
+    return about(path, diagnose<message::written_input>(each == "-" ? "<stdin>" : shorten(each)));
   }
   // A new file takes the place of an old one, which takes the right to change the folder.
   const std::size_t slash = file.rfind('/');

@@ -1,5 +1,7 @@
 // `vyre lower`: prints what a backend makes of a program. `vyre cache`: what is kept of that, also
 // for other machines.
+#include <functional>
+
 #include "tools/vyre/command.h"
 #include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
@@ -14,22 +16,12 @@ namespace {
 constexpr std::string_view kFolders = "VYRE_CACHE, XDG_CACHE_HOME and HOME";
 constexpr std::string_view kFilling = "cache FILE… --cpu TARGET";
 
-std::string target_names() {
-  std::string names;
-  for (std::string_view name : cpu_targets()) {
-    names += (names.empty() ? "" : ", ") + std::string(name);
-  }
-  return names;
-}
-
 // The files' programs, compiled into the cache; how many they are.
 Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view kind,
                                  const Console& console) {
   std::uint64_t count = 0;
   for (std::string_view path : invocation.operands) {
-    Result<Source> source = read_input(path, console);
-    if (!source.ok()) return source.diagnostics();
-    const Result<Loaded> loaded = load_module(std::move(*source));
+    const Result<Loaded> loaded = load_file(path, console);
     if (!loaded.ok()) return loaded.diagnostics();
     for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
       if (!std::holds_alternative<Program>(loaded->module.items[i])) continue;
@@ -50,8 +42,7 @@ Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view 
 
 }  // namespace
 
-int run_lower(const Invocation& invocation, const Console& console) {
-  const bool json = invocation.json();
+Result<int> run_lower(const Invocation& invocation, const Console& console) {
   std::vector<Diagnostic> wrong;
   const std::string_view to = invocation.value("--to");
   if (!invocation.has("--to")) {
@@ -68,52 +59,42 @@ int run_lower(const Invocation& invocation, const Console& console) {
     target = find_cpu_target(invocation.value("--cpu"));
     if (!target) {
       wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(invocation.value("--cpu")),
-                                                        target_names()));
+                                                        listed(cpu_targets(), std::identity())));
     }
   } else if (!target && !is_ptx) {
     wrong.push_back(
         diagnose<message::missing_operand>("lower", "the kind of machine", invocation.verb.usage));
   }
-  if (!wrong.empty()) return report(wrong, json, console);
+  if (!wrong.empty()) return wrong;
 
-  Result<Source> source = read_input(invocation.operands[0], console);
-  if (!source.ok()) return report(source.diagnostics(), json, console);
-  const Result<Loaded> loaded = load_module(std::move(*source));
-  if (!loaded.ok()) return report(loaded.diagnostics(), json, console);
-  const std::string_view only = invocation.value("--program");
+  const Result<Loaded> loaded = load_file(invocation.operands[0], console);
+  if (!loaded.ok()) return loaded.diagnostics();
+  const Result<std::vector<std::size_t>> chosen = chosen_programs(*loaded, invocation);
+  if (!chosen.ok()) return chosen.diagnostics();
   std::string out;
-  std::string names;
-  const std::vector<Item>& items = loaded->module.items;
   const std::vector<SourceLines> lines = source_lines(*loaded);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Program* program = std::get_if<Program>(&items[i]);
-    if (program == nullptr) continue;
-    names += (names.empty() ? "" : ", ") + shorten(program->name);
-    if (invocation.has("--program") && program->name != only) continue;
+  for (std::size_t i : *chosen) {
     Linked linked = program_at(*loaded, i);
+    linked.set_source(lines[i]);
+    const std::string_view kind = invocation.value("--cpu");
+    const Result<Lowered> lowered = lower(linked, *find_backend(is_ptx ? "ptx" : "cpu"), kind);
+    if (!lowered.ok()) return lowered.diagnostics();
     if (is_ptx) {
-      linked.set_source(lines[i]);
-      const Result<PtxKernel> kernel = compile_ptx(linked);
-      if (!kernel.ok()) return report(kernel.diagnostics(), json, console);
+      const Result<PtxKernel> kernel = emit_ptx(*lowered);
+      if (!kernel.ok()) return kernel.diagnostics();
       if (out.empty()) out = ptx_header(lines[i].file);
       out += "\n" + kernel->text;
       continue;
     }
     const Result<std::string> text =
-        show_cpu(linked, *target, to == "asm" ? CpuText::Assembly : CpuText::Llvm);
-    if (!text.ok()) return report(text.diagnostics(), json, console);
+        show_cpu(*lowered, to == "asm" ? CpuText::Assembly : CpuText::Llvm);
+    if (!text.ok()) return text.diagnostics();
     out += *text;
   }
-  if (out.empty()) {
-    const std::string& file = loaded->source.file;
-    return report({{names.empty() ? diagnose<message::no_programs>(file)
-                                  : diagnose<message::unknown_program>(file, shown(only), names)}},
-                  json, console);
-  }
-  return print_text(out, json, console);
+  return print_text(out, invocation.json(), console);
 }
 
-int run_cache(const Invocation& invocation, const Console& console) {
+Result<int> run_cache(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const bool fills = !invocation.operands.empty();
   const std::string kind(invocation.value("--cpu"));
@@ -121,7 +102,8 @@ int run_cache(const Invocation& invocation, const Console& console) {
       invocation.has("--cpu") ? find_cpu_target(kind) : host_target();
   std::vector<Diagnostic> wrong;
   if (invocation.has("--cpu") && !target) {
-    wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(kind), target_names()));
+    wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(kind),
+                                                      listed(cpu_targets(), std::identity())));
   } else if (invocation.has("--cpu") && !fills) {
     wrong.push_back(diagnose<message::missing_option>("--cpu", "FILE"));
   } else if (fills && !target) {
@@ -133,12 +115,12 @@ int run_cache(const Invocation& invocation, const Console& console) {
   if (fills && invocation.has("--clear")) {
     wrong.push_back(diagnose<message::conflict>("--clear", "FILE"));
   }
-  if (!wrong.empty()) return report(wrong, json, console);
+  if (!wrong.empty()) return wrong;
 
   std::uint64_t compiled = 0;
   if (fills) {
     const Result<std::uint64_t> count = fill_cache(invocation, kind, console);
-    if (!count.ok()) return report(count.diagnostics(), json, console);
+    if (!count.ok()) return count.diagnostics();
     compiled = *count;
   }
   const std::uint64_t cleared = invocation.has("--clear") ? clear_cache() : 0;

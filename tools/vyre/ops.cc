@@ -1,5 +1,6 @@
 // `vyre ops` and `vyre elementwise`: the operations and the standard library, from their tables.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -45,19 +46,9 @@ std::string signature_of(const Op& op) {
   return out + ") -> " + std::string(text(op.signature.output));
 }
 
-std::string laws_of(const Op& op) {
-  std::string out;
-  for (const Law& law : op.laws) out += (out.empty() ? "" : " ") + print_law(law);
-  return out;
-}
+std::string laws_of(const Op& op) { return listed(op.laws, print_law, " "); }
 
 std::string_view family_of(std::string_view id) { return id.substr(0, id.rfind('.')); }
-
-std::string padded(std::string_view text, std::size_t width) {
-  std::string out(text);
-  out.resize(std::max(width, out.size() + 2), ' ');
-  return out;
-}
 
 // Words one after the other, in lines that are indented.
 std::string wrapped(const std::vector<std::string_view>& words, std::size_t indent) {
@@ -133,13 +124,34 @@ std::string describe(const Op& op, const Registry& registry) {
 
 // --- Searching ----------------------------------------------------------------------------------
 
-struct Found {
-  std::vector<const OperationInfo*> operations;
-  std::vector<const AtomicInfo*> atomics;
-  std::vector<const Op*> ops;
-
-  bool empty() const { return operations.empty() && atomics.empty() && ops.empty(); }
+// What can be looked up; one of the pointers is set.
+struct Topic {
+  std::string_view name;
+  std::string_view meaning;
+  const OperationInfo* operation = nullptr;
+  const AtomicInfo* atomic = nullptr;
+  const Op* op = nullptr;
 };
+using Topics = std::vector<Topic>;
+
+Topics all_topics(const Registry& registry) {
+  Topics all;
+  for (const OperationInfo& row : all_operations()) {
+    if (!is_form(row.op))
+      all.push_back({.name = row.text, .meaning = row.meaning, .operation = &row});
+  }
+  for (const AtomicInfo& row : all_atomics()) {
+    all.push_back({.name = row.text, .meaning = row.meaning, .atomic = &row});
+  }
+  for (const Op* op : registry.all()) {
+    all.push_back({.name = op->id, .meaning = op->description, .op = op});
+  }
+  return all;
+}
+
+bool is_one_op(const Topics& found) {
+  return std::ranges::count_if(found, [](const Topic& each) { return each.op != nullptr; }) == 1;
+}
 
 // Lower case without underscores, so that `mulhi` is near `mul_high`.
 std::string squeezed(std::string_view text) {
@@ -179,161 +191,125 @@ std::optional<int> rank(std::string_view name, std::string_view description,
   return std::ranges::all_of(words, anywhere) ? std::optional(3) : std::nullopt;
 }
 
-// What fits the words, the best first.
-Found search(std::string_view wanted, const Registry& registry) {
+// What fits the words: operations and atomics by their names, then ops, the best first.
+Topics search(std::string_view wanted, const Topics& all) {
   const std::vector<std::string> words = words_of(wanted);
-  Found found;
-  for (const OperationInfo& row : all_operations()) {
-    if (is_form(row.op) || row.precedence != 0) continue;
-    if (rank(row.text, row.meaning, words).value_or(3) < 3) found.operations.push_back(&row);
+  std::map<int, Topics> ranked;
+  for (const Topic& each : all) {
+    if (each.operation != nullptr && each.operation->precedence != 0) continue;
+    const std::optional<int> fit = rank(each.name, each.meaning, words);
+    if (!fit || (each.op == nullptr && *fit == 3)) continue;
+    ranked[each.op == nullptr ? -1 : *fit].push_back(each);
   }
-  for (const AtomicInfo& row : all_atomics()) {
-    if (rank(row.text, row.meaning, words).value_or(3) < 3) found.atomics.push_back(&row);
-  }
-  std::map<int, std::vector<const Op*>> ranked;
-  for (const Op* op : registry.all()) {
-    if (const std::optional<int> fit = rank(op->id, op->description, words)) {
-      ranked[*fit].push_back(op);
-    }
-  }
-  for (const auto& [fit, ops] : ranked) found.ops.insert(found.ops.end(), ops.begin(), ops.end());
+  Topics found;
+  for (const auto& [fit, some] : ranked) found.insert(found.end(), some.begin(), some.end());
   return found;
 }
 
 // One operation, op or family by its name.
-Found named(std::string_view wanted, const Registry& registry) {
-  Found found;
-  for (const OperationInfo& row : all_operations()) {
-    if (!is_form(row.op) && (row.text == wanted || row.name == wanted)) {
-      found.operations.push_back(&row);
-    }
-  }
-  for (const AtomicInfo& row : all_atomics()) {
-    if (row.text == wanted) found.atomics.push_back(&row);
-  }
-  if (const Op* op = registry.find(wanted)) found.ops.push_back(op);
-  if (!found.empty()) return found;
+Topics named(std::string_view wanted, const Topics& all) {
+  Topics found;
   const std::string family = std::string(wanted) + (wanted.ends_with('.') ? "" : ".");
-  for (const Op* op : registry.all()) {
-    if (op->id.starts_with(family)) found.ops.push_back(op);
+  Topics members;
+  for (const Topic& each : all) {
+    if (each.name == wanted || (each.operation != nullptr && each.operation->name == wanted)) {
+      found.push_back(each);
+    }
+    if (each.op != nullptr && each.name.starts_with(family)) members.push_back(each);
   }
-  return found;
+  return found.empty() ? members : found;
 }
 
-std::string text_of(const Found& found, bool in_full, const Registry& registry) {
+std::string text_of(const Topics& found, const Registry& registry) {
   std::string out;
-  for (const OperationInfo* row : found.operations) out += describe(*row);
-  for (const AtomicInfo* row : found.atomics) out += describe(*row);
-  for (const Op* op : found.ops) {
+  const bool in_full = is_one_op(found);
+  for (const auto& [name, meaning, operation, atomic, op] : found) {
+    if (operation != nullptr) out += describe(*operation);
+    if (atomic != nullptr) out += describe(*atomic);
+    if (op == nullptr) continue;
     out += in_full ? describe(*op, registry)
                    : op->id + signature_of(*op) + "\n    " + op->description + "\n";
   }
-  return in_full || found.ops.empty() ? out : out + "\nvyre ops ID shows one of them.\n";
+  return in_full || found.back().op == nullptr ? out : out + "\nvyre ops ID shows one of them.\n";
 }
 
-std::string json_of(const Found& found, bool in_full, const Registry& registry) {
-  JsonList operations;
-  for (const OperationInfo* row : found.operations) {
+std::string json_of(const Topics& found, const Registry& registry) {
+  JsonList operations, atomics, ops;
+  const bool in_full = is_one_op(found);
+  for (const auto& [name, meaning, operation, atomic, op] : found) {
     JsonObject each;
-    each.add("name", row->name).add("text", print_applied(*row)).add("types", types_of(*row));
-    each.add("signature", signature_of(*row)).add("laws", row->laws).add("meaning", row->meaning);
-    operations.add(each);
-  }
-  JsonList atomics;
-  for (const AtomicInfo* row : found.atomics) {
-    atomics.add(JsonObject().add("text", row->text).add("meaning", row->meaning));
-  }
-  JsonList ops;
-  for (const Op* op : found.ops) {
-    JsonList laws;
-    for (const Law& law : op->laws) laws.add(print_law(law));
-    JsonList examples;
-    if (const LibraryEntry* entry = find_library_entry(op->id)) {
-      for (std::string_view example : entry->examples) examples.add(example);
+    if (operation != nullptr) {
+      each.add("name", operation->name).add("text", print_applied(*operation));
+      each.add("types", types_of(*operation)).add("signature", signature_of(*operation));
+      operations.add(each.add("laws", operation->laws).add("meaning", meaning));
+    } else if (atomic != nullptr) {
+      atomics.add(each.add("text", name).add("meaning", meaning));
+    } else {
+      JsonList laws, examples;
+      for (const Law& law : op->laws) laws.add(print_law(law));
+      if (const LibraryEntry* entry = find_library_entry(op->id)) {
+        for (std::string_view example : entry->examples) examples.add(example);
+      }
+      each.add("id", name).add("signature", signature_of(*op)).add("description", meaning);
+      each.add("laws", laws).add("examples", examples);
+      if (in_full) each.add("text", describe(*op, registry));
+      ops.add(each);
     }
-    JsonObject each;
-    each.add("id", op->id).add("signature", signature_of(*op));
-    each.add("description", op->description).add("laws", laws).add("examples", examples);
-    if (in_full) each.add("text", describe(*op, registry));
-    ops.add(each);
   }
   return JsonObject().add("operations", operations).add("atomics", atomics).add("ops", ops).line();
 }
 
-Found everything(const Registry& registry) {
-  Found found{{}, {}, registry.all()};
-  for (const OperationInfo& row : all_operations()) {
-    if (!is_form(row.op)) found.operations.push_back(&row);
+// A row of a table in Markdown.
+std::string row_of(std::initializer_list<std::string_view> cells) {
+  std::string out = "|";
+  for (std::string_view cell : cells) {
+    out += ' ';
+    for (char c : cell) out += c == '|' ? "\\|" : std::string(1, c);
+    out += " |";
   }
-  for (const AtomicInfo& row : all_atomics()) found.atomics.push_back(&row);
-  return found;
+  return out + "\n";
+}
+
+std::string code(std::string_view text) {
+  return text.empty() ? "" : "`" + std::string(text) + "`";
 }
 
 std::string markdown() {
-  std::string out =
-      "<!-- Generated by `vyre ops --markdown`; edit vyre/ir/ops.def, vyre/ir/laws.def and "
-      "vyre/library/ instead. -->\n"
-      "# Operations\n"
-      "\n"
-      "W is the width of a type in bits. Vectors work lane by lane as u32. No operation traps\n"
-      "or is undefined. Every law is proved for all values by `./dev test`.\n";
-  const auto cell = [](std::string_view text) {
-    std::string escaped;
-    for (char c : text) {
-      if (c == '|') escaped += '\\';
-      escaped += c;
-    }
-    return escaped;
-  };
-  const auto table = [&](std::string_view title, int arity) {
-    out += "\n## " + std::string(title) +
-           "\n\n| name | text | types | signature | meaning | laws |\n|---|---|---|---|---|---|\n";
-    for (const OperationInfo& row : all_operations()) {
-      if (is_form(row.op) || row.arity != arity) continue;
-      out += "| " + std::string(row.name) + " | `" + cell(print_applied(row)) + "` | " +
-             types_of(row) + " | " + std::string(signature_of(row)) + " | " + cell(row.meaning) +
-             " | " + std::string(row.laws) + " |\n";
-    }
-  };
-  table("Unary", 1);
-  table("Binary", 2);
-  out += "\n## Atomics\n\n| text | meaning |\n|---|---|\n";
-  for (const AtomicInfo& row : all_atomics()) {
-    out += "| `" + std::string(row.text) + "` | " + std::string(row.meaning) + " |\n";
-  }
-  out += "\n## Expression forms\n\n| name | meaning |\n|---|---|\n";
+  std::array<std::string, 3> operations;  // by the number of operands; those with none are forms
+  std::string atomics, laws, library;
   for (const OperationInfo& row : all_operations()) {
-    if (is_form(row.op))
-      out += "| " + std::string(row.name) + " | " + std::string(row.meaning) + " |\n";
+    operations[is_form(row.op) ? 0 : static_cast<std::size_t>(row.arity)] +=
+        is_form(row.op) ? row_of({row.name, row.meaning})
+                        : row_of({row.name, code(print_applied(row)), types_of(row),
+                                  signature_of(row), row.meaning, row.laws});
   }
-  out += "\n## Laws\n\nf is the op that declares the law.\n\n| law | holds when |\n|---|---|\n";
-  for (const LawInfo& row : all_laws()) {
-    out += "| `" + std::string(row.text) + "` | " + std::string(row.meaning) + " |\n";
-  }
+  for (const AtomicInfo& row : all_atomics()) atomics += row_of({code(row.text), row.meaning});
+  for (const LawInfo& row : all_laws()) laws += row_of({code(row.text), row.meaning});
   const Registry registry;
   const Families all = families(registry);
-  out += "\n## Library\n\n" + plural(registry.ids().size(), "op") + ":";
+  std::string links = plural(registry.ids().size(), "op") + ":";
   for (const auto& [family, ids] : all) {
     std::string anchor(family);
     std::erase(anchor, '.');
-    out += " [" + std::string(family) + "](#" + anchor + ") (" + std::to_string(ids.size()) + ")" +
-           (family == all.rbegin()->first ? ".\n" : ",");
-  }
-  for (const auto& [family, ids] : all) {
-    out += "\n### " + std::string(family) +
-           "\n\n| op | meaning | laws | example |\n|---|---|---|---|\n";
+    links += " [" + std::string(family) + "](#" + anchor + ") (" + std::to_string(ids.size()) +
+             ")" + (family == all.rbegin()->first ? ".\n" : ",");
+    library += "\n### " + std::string(family) +
+               "\n\n| op | meaning | laws | example |\n|---|---|---|---|\n";
     for (std::string_view id : ids) {
       const Op& op = *registry.find(id);
       const std::vector<std::string_view>& examples = find_library_entry(id)->examples;
-      const std::string_view name = id.substr(family.size() + 1);
-      out +=
-          "| `" + std::string(name) + signature_of(op) + "` | " + cell(op.description) + " | " +
-          laws_of(op) + " | " +
-          (examples.empty() ? "" : "`" + std::string(examples[0].substr(family.size() + 1)) + "`") +
-          " |\n";
+      const std::size_t name = family.size() + 1;
+      library += row_of({code(std::string(id.substr(name)) + signature_of(op)), op.description,
+                         laws_of(op), code(examples.empty() ? "" : examples[0].substr(name))});
     }
   }
-  return out;
+  return filled(help_text("operations"), {{"@UNARY@", operations[1]},
+                                          {"@BINARY@", operations[2]},
+                                          {"@ATOMICS@", atomics},
+                                          {"@FORMS@", operations[0]},
+                                          {"@LAWS@", laws},
+                                          {"@FAMILIES@", links},
+                                          {"@LIBRARY@", library}});
 }
 
 // --- Proving ------------------------------------------------------------------------------------
@@ -400,17 +376,17 @@ bool prove_laws(const Op& op, const Loaded& known, const Registry& registry, Pro
   return true;
 }
 
-int report_proofs(const std::vector<const Op*>& ops, const Loaded& known, const Registry& registry,
-                  bool json, const Console& console) {
+Result<int> report_proofs(const std::vector<const Op*>& ops, const Loaded& known,
+                          const Registry& registry, bool json, const Console& console) {
   Proving proving;
   for (const Op* op : ops) {
-    if (!prove_laws(*op, known, registry, proving)) return report(proving.wrong, json, console);
+    if (!prove_laws(*op, known, registry, proving)) return proving.wrong;
     if (json) continue;
     console.print(proving.text);
     std::fflush(console.out);
     proving.text.clear();
   }
-  if (!proving.wrong.empty()) return report(proving.wrong, json, console);
+  if (!proving.wrong.empty()) return proving.wrong;
   if (json) console.print(JsonObject().add("laws", proving.json).line());
   return kFine;
 }
@@ -418,9 +394,7 @@ int report_proofs(const std::vector<const Op*>& ops, const Loaded& known, const 
 // The library and the ops of --file.
 Result<Loaded> read_known(const Invocation& invocation, const Console& console) {
   if (!invocation.has("--file")) return Loaded{};
-  Result<Source> source = read_input(invocation.value("--file"), console);
-  if (!source.ok()) return source.diagnostics();
-  return load_module(std::move(*source));
+  return load_file(invocation.value("--file"), console);
 }
 
 Diagnostic unknown_op(std::string_view id, const Registry& registry) {
@@ -431,22 +405,18 @@ Diagnostic unknown_op(std::string_view id, const Registry& registry) {
 
 }  // namespace
 
-int run_ops(const Invocation& invocation, const Console& console) {
+Result<int> run_ops(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   if (invocation.has("--markdown")) return print_text(markdown(), json, console);
   const Result<Loaded> known = read_known(invocation, console);
-  if (!known.ok()) return report(known.diagnostics(), json, console);
+  if (!known.ok()) return known.diagnostics();
   const Registry& registry = known->registry;
-  std::string wanted;
-  for (std::string_view word : invocation.operands) {
-    wanted += (wanted.empty() ? "" : " ") + std::string(word);
-  }
+  const std::string wanted = listed(invocation.operands, std::identity(), " ");
   if (invocation.has("--prove")) {
     std::vector<const Op*> ops;
     if (wanted.empty() && !invocation.has("--file")) {
-      return report({{diagnose<message::missing_operand>("ops --prove", "the id of an op",
-                                                         invocation.verb.usage)}},
-                    json, console);
+      return diagnose<message::missing_operand>("ops --prove", "the id of an op",
+                                                invocation.verb.usage);
     }
     if (wanted.empty()) {
       for (const Item& item : known->module.items) {
@@ -465,38 +435,33 @@ int run_ops(const Invocation& invocation, const Console& console) {
       if (row.text == wanted || row.name == wanted) ops.push_back(op);
     }
     if (!ops.empty()) return report_proofs(ops, *known, builtin_ops(), json, console);
-    return report({{unknown_op(wanted, registry)}}, json, console);
+    return unknown_op(wanted, registry);
   }
+  const Topics all = all_topics(registry);
   if (wanted.empty()) {
-    console.print(json ? json_of(everything(registry), false, registry) : listing(registry));
+    console.print(json ? json_of(all, registry) : listing(registry));
     return kFine;
   }
-  Found found = named(wanted, registry);
-  if (found.empty()) found = search(wanted, registry);
+  Topics found = named(wanted, all);
+  if (found.empty()) found = search(wanted, all);
   if (!found.empty()) {
-    const bool in_full = found.ops.size() == 1;
-    console.print(json ? json_of(found, in_full, registry) : text_of(found, in_full, registry));
+    console.print(json ? json_of(found, registry) : text_of(found, registry));
     return kFine;
   }
   std::vector<std::string_view> names;
-  for (const OperationInfo& row : all_operations()) {
-    if (!is_form(row.op)) names.push_back(row.text);
-  }
-  for (const AtomicInfo& row : all_atomics()) names.push_back(row.text);
-  for (std::string_view id : registry.ids()) {
-    names.push_back(id);
-    names.push_back(id.substr(id.rfind('.') + 1));
+  for (const Topic& each : all) {
+    names.push_back(each.name);
+    if (each.op != nullptr) names.push_back(each.name.substr(each.name.rfind('.') + 1));
   }
   const std::string_view near = nearest(wanted, names);
-  const Diagnostic error = near.empty() ? diagnose<message::no_such_op>(shorten(wanted))
-                                        : diagnose<message::misspelt_topic>(shorten(wanted), near);
-  return report({{error}}, json, console);
+  if (near.empty()) return diagnose<message::no_such_op>(shorten(wanted));
+  return diagnose<message::misspelt_topic>(shorten(wanted), near);
 }
 
-int run_elementwise(const Invocation& invocation, const Console& console) {
+Result<int> run_elementwise(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const Result<Loaded> known = read_known(invocation, console);
-  if (!known.ok()) return report(known.diagnostics(), json, console);
+  if (!known.ok()) return known.diagnostics();
   const Registry& registry = known->registry;
   std::vector<const Op*> chain;
   std::vector<Diagnostic> wrong;
@@ -504,12 +469,12 @@ int run_elementwise(const Invocation& invocation, const Console& console) {
     chain.push_back(registry.find(id));
     if (chain.back() == nullptr) wrong.push_back(unknown_op(id, registry));
   }
-  if (!wrong.empty()) return report(wrong, json, console);
+  if (!wrong.empty()) return wrong;
   const Result<Program> program = elementwise(chain);
-  if (!program.ok()) return report(program.diagnostics(), json, console);
+  if (!program.ok()) return program.diagnostics();
   // Ops of the file that it calls come with it, so that what is printed runs by itself.
   const Result<Linked> linked = link(*program, registry);
-  if (!linked.ok()) return report(linked.diagnostics(), json, console);
+  if (!linked.ok()) return linked.diagnostics();
   Module module;
   for (const auto& op : linked->ops()) {
     if (find_library_entry(op->id) == nullptr) module.items.emplace_back(*op);

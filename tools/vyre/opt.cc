@@ -5,7 +5,6 @@
 #include "tools/vyre/request.h"
 #include "vyre/backends/variants.h"
 #include "vyre/base/text.h"
-#include "vyre/passes/affine.h"
 #include "vyre/passes/lower.h"
 #include "vyre/passes/lowered.h"
 #include "vyre/passes/pass.h"
@@ -15,25 +14,19 @@ namespace vyre {
 namespace {
 
 std::string pass_names() {
-  std::string names;
-  for (const Pass& pass : all_passes()) {
-    names += (names.empty() ? "" : ", ") + std::string(pass.name);
-  }
-  return names;
+  return listed(all_passes(), [](const Pass& pass) { return pass.name; });
 }
 
 // What a target has that lacks what is listed.
 Result<Capabilities> target_without(std::string_view list) {
   Capabilities target;
-  std::string names;
-  for (const CapabilityInfo& each : all_capabilities()) {
-    names += (names.empty() ? "" : ", ") + std::string(each.name);
-  }
   while (!list.empty()) {
     const std::string_view name = list.substr(0, list.find(','));
     const CapabilityInfo* found = find_capability(name);
     if (found == nullptr) {
-      return diagnose<message::unknown_choice>("--without", shown(name), names);
+      return diagnose<message::unknown_choice>(
+          "--without", shown(name),
+          listed(all_capabilities(), [](const CapabilityInfo& each) { return each.name; }));
     }
     target.*found->member = false;
     list.remove_prefix(std::min(list.size(), name.size() + 1));
@@ -41,21 +34,11 @@ Result<Capabilities> target_without(std::string_view list) {
   return target;
 }
 
-std::string assumption_list(const Variant& variant, const Program& program) {
-  std::string list;
-  for (const Assumption& each : variant.assumptions) {
-    list += (list.empty() ? "" : ", ") + text(each, program);
-  }
-  return list;
+std::string assumption_list(const Lowered& variant, const Program& program) {
+  return listed(variant.assumptions, [&](const Assumption& each) { return text(each, program); });
 }
 
 constexpr std::size_t kLong = 60;  // of an expression that is shown
-
-// How many characters a text has.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
 
 // The branch or loop that proves an access, as it is written.
 std::string head_of(const Program& program, StmtId id) {
@@ -127,11 +110,8 @@ struct ExplainedProgram {
   std::string assumptions;
 };
 
-ExplainedProgram explain_bounds(const Variant& variant, const Program& source,
-                                const SourceLines& lines) {
+ExplainedProgram explain_bounds(const Lowered& variant, const Program& source) {
   const Program& program = variant.program;
-  const Shapes shapes = shapes_of(program);
-  const std::vector<std::uint32_t> origins = lines_of(program, source, lines.lines);
   const std::vector<bool> data = depends_on_data(program);
   ExplainedProgram explained{program.name, {}, assumption_list(variant, program)};
   for (const CheckedAccess& access : variant.bounds.accesses) {
@@ -141,10 +121,10 @@ ExplainedProgram explain_bounds(const Variant& variant, const Program& source,
                                       ? "store"
                                       : "atomic";
     explained.accesses.push_back(
-        {origins.empty() ? 0 : origins[access.stmt.index], path_of(program.body, access.stmt), kind,
-         program.buffers[access.buffer.index].name, written_index(program, source, access.index),
-         text(shapes[access.index]), kVerdicts[static_cast<std::size_t>(access.verdict)],
-         reason(program, data, access)});
+        {variant.lines.empty() ? 0 : variant.lines[access.stmt.index],
+         path_of(program.body, access.stmt), kind, program.buffers[access.buffer.index].name,
+         written_index(program, source, access.index), text(variant.shapes[access.index]),
+         kVerdicts[static_cast<std::size_t>(access.verdict)], reason(program, data, access)});
   }
   return explained;
 }
@@ -157,8 +137,8 @@ std::string text_of(const ExplainedProgram& program) {
   };
   std::array<std::size_t, 3> widths{};
   for (const ExplainedAccess& access : program.accesses) {
-    widths[0] = std::max(widths[0], width_of(place(access)));
-    widths[1] = std::max(widths[1], width_of(access.shape));
+    widths[0] = std::max(widths[0], columns(place(access)));
+    widths[1] = std::max(widths[1], columns(access.shape));
     widths[2] = std::max(widths[2], access.verdict.size());
   }
   const auto count = [&](std::string_view verdict) {
@@ -170,7 +150,7 @@ std::string text_of(const ExplainedProgram& program) {
                     " checked\n";
   for (const ExplainedAccess& access : program.accesses) {
     const auto padded = [](const std::string& word, std::size_t width) {
-      return word + std::string(width - width_of(word) + 2, ' ');
+      return word + std::string(width - columns(word) + 2, ' ');
     };
     std::string row = "  " + padded(place(access), widths[0]) + padded(access.shape, widths[1]) +
                       padded(std::string(access.verdict), widths[2]) + access.why;
@@ -181,18 +161,17 @@ std::string text_of(const ExplainedProgram& program) {
   return out;
 }
 
-std::string json_of(const ExplainedProgram& program) {
-  std::string accesses;
+Json json_of(const ExplainedProgram& program) {
+  JsonList accesses;
   for (const ExplainedAccess& access : program.accesses) {
-    accesses +=
-        (accesses.empty() ? "" : ",") + ("{\"line\":" + std::to_string(access.line)) +
-        ",\"path\":" + json_quote(access.path) + ",\"kind\":" + json_quote(access.kind) +
-        ",\"buffer\":" + json_quote(access.buffer) + ",\"index\":" + json_quote(access.index) +
-        ",\"shape\":" + json_quote(access.shape) + ",\"verdict\":" + json_quote(access.verdict) +
-        ",\"reason\":" + json_quote(access.why) + "}";
+    JsonObject each;
+    each.add("line", access.line).add("path", access.path).add("kind", access.kind);
+    each.add("buffer", access.buffer).add("index", access.index).add("shape", access.shape);
+    accesses.add(each.add("verdict", access.verdict).add("reason", access.why));
   }
-  return "{\"program\":" + json_quote(program.name) + ",\"accesses\":[" + accesses +
-         "],\"assuming\":" + json_quote(program.assumptions) + "}";
+  JsonObject out;
+  out.add("program", program.name).add("accesses", accesses);
+  return out.add("assuming", program.assumptions);
 }
 
 // The place of what inlining reports, in the file.
@@ -211,7 +190,7 @@ std::vector<Diagnostic> located(const std::vector<Diagnostic>& found, const Load
 
 }  // namespace
 
-int run_opt(const Invocation& invocation, const Console& console) {
+Result<int> run_opt(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const bool explains = invocation.has("--explain-bounds");
   std::vector<Diagnostic> wrong;
@@ -243,75 +222,58 @@ int run_opt(const Invocation& invocation, const Console& console) {
   if (explains && invocation.has("--print-after")) {
     wrong.push_back(diagnose<message::conflict>("--explain-bounds", "--print-after"));
   }
-  if (!wrong.empty()) return report(wrong, json, console);
+  if (!wrong.empty()) return wrong;
 
   // With a dispatch one program, otherwise all of the file.
   Request request;
   if (dispatched) {
     Result<Request> read = read_request(invocation, console);
-    if (!read.ok()) return report(read.diagnostics(), json, console);
+    if (!read.ok()) return read.diagnostics();
     request = std::move(*read);
   } else {
-    Result<Source> source = read_input(invocation.operands[0], console);
-    if (!source.ok()) return report(source.diagnostics(), json, console);
-    Result<Loaded> loaded = load_module(std::move(*source));
-    if (!loaded.ok()) return report(loaded.diagnostics(), json, console);
+    Result<Loaded> loaded = load_file(invocation.operands[0], console);
+    if (!loaded.ok()) return loaded.diagnostics();
     request.loaded = std::move(*loaded);
   }
-  const std::vector<Item>& items = request.loaded.module.items;
-  const std::string_view only = invocation.value("--program");
+  const Result<std::vector<std::size_t>> chosen = chosen_programs(request.loaded, invocation);
+  if (!chosen.ok()) return chosen.diagnostics();
   std::string out;
-  std::string bounds;
-  std::string names;
-  bool any = false;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Program* program = std::get_if<Program>(&items[i]);
-    if (program == nullptr || (dispatched && i != request.item)) continue;
-    names += (names.empty() ? "" : ", ") + shorten(program->name);
-    if (invocation.has("--program") && program->name != only) continue;
-    any = true;
-    const Linked linked = program_at(request.loaded, i);
+  JsonList bounds;
+  for (std::size_t i : *chosen) {
+    if (dispatched && i != request.item) continue;
+    const Program* program = &std::get<Program>(request.loaded.module.items[i]);
+    Linked linked = program_at(request.loaded, i);
+    linked.set_source(source_lines(request.loaded, i));
     const auto add = [&](const std::string& more) { out += (out.empty() ? "" : "\n") + more; };
     Result<Program> result = optimise(linked, passes, [&](const Pass& pass, const Program& state) {
       if (shown_after != "all" && shown_after != pass.name) return true;
       add("// After " + std::string(pass.name) + ":\n" + print(Module{{state}}));
       return true;
     });
-    if (!result.ok())
-      return report(located(result.diagnostics(), request.loaded, i), json, console);
-    if (!dispatched) *result = lower(*result, *target);
-    Variant variant{*result, {}, {}};
+    if (!result.ok()) return located(result.diagnostics(), request.loaded, i);
+    const Target plain{.name = {}, .capabilities = *target};
+    Lowered lowered;
     if (dispatched) {
       const std::vector<std::span<const std::byte>> contents(request.contents.begin(),
                                                              request.contents.end());
-      const DispatchFacts facts = facts_of(*program, request.grid, contents);
-      variant = special_variant(*result, facts);
-      variant.program = lower(variant.program, *target);
-      variant.bounds = bounds_of(variant.program, &facts);
-    } else if (explains) {
-      variant.bounds = bounds_of(*result);
+      lowered = lower(*result, plain, facts_of(*program, request.grid, contents), &linked);
+    } else {
+      lowered = lower(*result, plain, &linked);
     }
     if (explains) {
-      const ExplainedProgram explained =
-          explain_bounds(variant, *program, source_lines(request.loaded, i));
+      const ExplainedProgram explained = explain_bounds(lowered, *program);
       add(text_of(explained));
-      bounds += (bounds.empty() ? "" : ",") + json_of(explained);
+      bounds.add(json_of(explained));
     } else if (!invocation.has("--print-after")) {
       std::string head;
-      if (!variant.assumptions.empty()) {
-        head = "// Only where " + assumption_list(variant, *program) + ".\n";
+      if (!lowered.assumptions.empty()) {
+        head = "// Only where " + assumption_list(lowered, *program) + ".\n";
       }
-      add(head + print(Module{{variant.program}}));
+      add(head + print(Module{{lowered.program}}));
     }
   }
-  if (!any) {
-    const std::string& file = request.loaded.source.file;
-    return report({{names.empty() ? diagnose<message::no_programs>(file)
-                                  : diagnose<message::unknown_program>(file, shown(only), names)}},
-                  json, console);
-  }
   if (json && explains) {
-    console.print("{\"programs\":[" + bounds + "]}\n");
+    console.print(JsonObject().add("programs", bounds).line());
     return kFine;
   }
   return print_text(out, json, console);

@@ -58,12 +58,11 @@ std::vector<Diagnostic> choose_device(const Invocation& invocation, std::span<Ch
 
 Result<const Backend*> named_backend(std::string_view name) {
   if (const Backend* backend = find_backend(name)) return backend;
-  std::string names;
-  for (const Backend& known : all_backends()) {
-    names += (names.empty() ? "" : ", ") + std::string(known.name);
-    if (!known.alias.empty()) names += " (" + std::string(known.alias) + ")";
-  }
-  return diagnose<message::unknown_backend>(shown(name), names);
+  const auto both = [](const Backend& known) {
+    return std::string(known.name) +
+           (known.alias.empty() ? "" : " (" + std::string(known.alias) + ")");
+  };
+  return diagnose<message::unknown_backend>(shown(name), listed(all_backends(), both));
 }
 
 Result<Plan> read_plan(const Invocation& invocation, const Console& console,
@@ -71,7 +70,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   Plan plan;
   std::vector<Diagnostic> wrong;
   const auto keep = [&](auto result, auto use) {
-    wrong.insert(wrong.end(), result.diagnostics().begin(), result.diagnostics().end());
+    append(wrong, result.diagnostics());
     if (result.ok()) use(std::move(*result));
   };
   for (std::string_view text : invocation.values("--out")) {
@@ -98,8 +97,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   std::set<std::filesystem::path> paths;
   const auto claim = [&](std::string_view path) {
     if (path.empty() || path == "-") return;
-    const Result<void> writable = check_writable(path, inputs_of(invocation), console);
-    wrong.insert(wrong.end(), writable.diagnostics().begin(), writable.diagnostics().end());
+    append(wrong, check_writable(path, inputs_of(invocation), console).diagnostics());
     if (paths.insert(std::filesystem::path(path).lexically_normal()).second) return;
     wrong.push_back(diagnose<message::written_twice>(shorten(path)));
   };
@@ -108,10 +106,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   plan.all = invocation.value("--backend") == "all";
   keep(choose_backends(invocation, plan.fallback),
        [&](auto choices) { plan.choices = std::move(choices); });
-  if (invocation.has("--repeat")) {
-    keep(read_count("--repeat", invocation.value("--repeat"), 1, 1'000'000),
-         [&](std::uint64_t repeat) { plan.repeat = repeat; });
-  }
+  append(wrong, read_option(invocation, "--repeat", 1'000'000, plan.repeat));
   if (invocation.has("--trace")) {
     keep(read_trace_request(invocation, request), [&](TraceRequest trace) { plan.trace = trace; });
     for (std::string_view other : {"--repeat", "--threads"}) {

@@ -12,22 +12,10 @@ bool names_stdin_twice(const Invocation& invocation) {
   return std::ranges::count(invocation.operands, "-") > 1;
 }
 
-void append(std::vector<Diagnostic>& all, std::span<const Diagnostic> more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
-Result<Loaded> load_file(std::string_view path, const Console& console) {
-  Result<Source> source = read_input(path, console);
-  if (!source.ok()) return source.diagnostics();
-  return load_module(std::move(*source));
-}
-
 }  // namespace
 
-int run_check(const Invocation& invocation, const Console& console) {
-  if (names_stdin_twice(invocation)) {
-    return report({{diagnose<message::stdin_twice>()}}, invocation.json(), console);
-  }
+Result<int> run_check(const Invocation& invocation, const Console& console) {
+  if (names_stdin_twice(invocation)) return diagnose<message::stdin_twice>();
   std::vector<Diagnostic> diagnostics;
   for (std::string_view path : invocation.operands) {
     append(diagnostics, load_file(path, console).diagnostics());
@@ -35,18 +23,14 @@ int run_check(const Invocation& invocation, const Console& console) {
   return report(diagnostics, invocation.json(), console);
 }
 
-int run_fmt(const Invocation& invocation, const Console& console) {
+Result<int> run_fmt(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const bool in_place = invocation.has("--in-place");
   const bool check = invocation.has("--check");
-  const auto fail = [&](const Diagnostic& diagnostic) {
-    return report({{diagnostic}}, json, console);
-  };
-  if (in_place && check) return fail(diagnose<message::conflict>("--in-place", "--check"));
-  if (names_stdin_twice(invocation)) return fail(diagnose<message::stdin_twice>());
-  if (!in_place && !check && invocation.operands.size() > 1) {
-    return fail(diagnose<message::many_files>());
-  }
+  if (in_place && check) return diagnose<message::conflict>("--in-place", "--check");
+  if (names_stdin_twice(invocation)) return diagnose<message::stdin_twice>();
+  const bool prints = !in_place && !check;
+  if (prints && invocation.operands.size() > 1) return diagnose<message::many_files>();
 
   std::vector<Diagnostic> diagnostics;
   std::string listing;
@@ -80,8 +64,9 @@ int run_fmt(const Invocation& invocation, const Console& console) {
     }
   }
   if (check && json && !diagnostics.empty()) {
-    const std::string text = JsonObject().add("text", listing).line();
-    console.print(text.substr(0, text.size() - 2) + "," + to_json(diagnostics).substr(1));
+    JsonObject both;
+    both.add("text", listing).add("diagnostics", json_list(diagnostics));
+    console.print(both.line());
     return exit_status(diagnostics);
   }
   if (check) print_text(listing, json, console);
@@ -89,21 +74,21 @@ int run_fmt(const Invocation& invocation, const Console& console) {
   return listing.empty() ? kFine : kWrongInput;
 }
 
-int run_encode(const Invocation& invocation, const Console& console) {
+Result<int> run_encode(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const std::string_view output = invocation.value("--output");
   const bool to_stdout = !invocation.has("--output") || output == "-";
   if (to_stdout && (console.out_is_terminal || json)) {
-    return report({{diagnose<message::wire_to_terminal>()}}, json, console);
+    return diagnose<message::wire_to_terminal>();
   }
   if (!to_stdout) {
     const Result<void> writable = check_writable(output, inputs_of(invocation), console);
-    if (!writable.ok()) return report(writable.diagnostics(), json, console);
+    if (!writable.ok()) return writable.diagnostics();
   }
   const Result<Loaded> loaded = load_file(invocation.operands[0], console);
-  if (!loaded.ok()) return report(loaded.diagnostics(), json, console);
+  if (!loaded.ok()) return loaded.diagnostics();
   const Result<std::string> bytes = encode(loaded->module);
-  if (!bytes.ok()) return report(bytes.diagnostics(), json, console);
+  if (!bytes.ok()) return bytes.diagnostics();
   if (to_stdout) {
     console.print(*bytes);
     return kFine;
@@ -111,14 +96,14 @@ int run_encode(const Invocation& invocation, const Console& console) {
   return report(write_file(output, *bytes).diagnostics(), json, console);
 }
 
-int run_decode(const Invocation& invocation, const Console& console) {
+Result<int> run_decode(const Invocation& invocation, const Console& console) {
   Result<Source> source = read_input(invocation.operands[0], console);
-  if (!source.ok()) return report(source.diagnostics(), invocation.json(), console);
+  if (!source.ok()) return source.diagnostics();
   if (!is_wire(source->text)) {
-    return report(decode(source->text, source->file).diagnostics(), invocation.json(), console);
+    return decode(source->text, source->file).diagnostics();
   }
   const Result<Loaded> loaded = load_module(std::move(*source));
-  if (!loaded.ok()) return report(loaded.diagnostics(), invocation.json(), console);
+  if (!loaded.ok()) return loaded.diagnostics();
   return print_text(print(loaded->module), invocation.json(), console);
 }
 

@@ -10,19 +10,19 @@
 
 namespace vyre {
 
-int run_race(const Invocation& invocation, const Console& console) {
+Result<int> run_race(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   Result<Request> request = read_request(invocation, console);
-  if (!request.ok()) return report(request.diagnostics(), json, console);
+  if (!request.ok()) return request.diagnostics();
   const Program& program = request->program();
   if (const Result<Plan> plan = read_plan(invocation, console, *request); !plan.ok()) {
-    return report(plan.diagnostics(), json, console);
+    return plan.diagnostics();
   } else if (plan->trace) {
-    return report({{diagnose<message::conflict>("vyre race", "--trace")}}, json, console);
+    return diagnose<message::conflict>("vyre race", "--trace");
   } else if (!plan->all && !plan->choices[0].backend->takes_orders) {
     const Diagnostic error =
         diagnose<message::unsupported_option>(plan->choices[0].backend->name, "find races");
-    return report({{error}}, json, console);
+    return error;
   }
 
   const Interruptible interruptible(json, console);

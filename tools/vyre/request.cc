@@ -14,25 +14,15 @@
 namespace vyre {
 namespace {
 
-void append(std::vector<Diagnostic>& all, std::span<const Diagnostic> more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
 // "`a`, `b`", of a reasonable length.
-std::string listed(const std::vector<std::string_view>& names) {
-  std::string out;
-  for (std::string_view name : names) out += (out.empty() ? "`" : ", `") + std::string(name) + "`";
-  return names.empty() ? "none" : shorten(out, 200);
-}
-
 std::string buffer_names(const Program& program, bool only_outputs) {
-  std::vector<std::string_view> names;
+  std::string names;
   for (const BufferDecl& buffer : program.buffers) {
     if (buffer.access == BufferAccess::Workgroup) continue;
     if (only_outputs && buffer.access != BufferAccess::ReadWrite) continue;
-    names.push_back(buffer.name);
+    names += (names.empty() ? "`" : ", `") + buffer.name + "`";
   }
-  return listed(names);
+  return names.empty() ? "none" : shorten(names, 200);
 }
 
 Result<Grid> read_grid(const Invocation& invocation) {
@@ -87,14 +77,9 @@ Result<RunOptions> read_options(const Invocation& invocation) {
   RunOptions options;
   options.stop = &interrupted();
   std::vector<Diagnostic> wrong;
-  const auto number = [&](std::string_view name, std::uint64_t most, auto& into) {
-    if (!invocation.has(name)) return;
-    const Result<std::uint64_t> value = read_count(name, invocation.value(name), 1, most);
-    append(wrong, value.diagnostics());
-    if (value.ok()) into = static_cast<std::remove_reference_t<decltype(into)>>(*value);
-  };
-  number("--max-steps", std::numeric_limits<std::uint64_t>::max(), options.max_steps);
-  number("--threads", 1024, options.threads);
+  constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+  append(wrong, read_option(invocation, "--max-steps", kAny, options.max_steps));
+  append(wrong, read_option(invocation, "--threads", 1024, options.threads));
   if (invocation.has("--schedule")) {
     const std::string_view name = invocation.value("--schedule");
     const std::optional<Schedule> schedule = find_schedule(name);
@@ -145,9 +130,7 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   request.grid = *grid;
   request.options = std::move(*options);
 
-  Result<Source> source = read_input(invocation.operands[0], console);
-  if (!source.ok()) return source.diagnostics();
-  Result<Loaded> loaded = load_module(std::move(*source));
+  Result<Loaded> loaded = load_file(invocation.operands[0], console);
   if (!loaded.ok()) return loaded.diagnostics();
   request.loaded = std::move(*loaded);
   if (is_wire(request.loaded.source.text)) {

@@ -94,12 +94,12 @@ std::vector<Diagnostic> write_files(const Ran& ran, const Plan& plan, const Requ
   std::vector<Diagnostic> wrong;
   const auto write = [&](std::string_view path, std::string_view bytes) {
     const Result<void> written = write_file(path, bytes);
-    wrong.insert(wrong.end(), written.diagnostics().begin(), written.diagnostics().end());
+    append(wrong, written.diagnostics());
   };
   std::vector<std::pair<std::string_view, std::string>> pictures;
   for (const ImageRequest& image : plan.images) {
     const Result<Picture> picture = make_picture(image, output_of(ran, image.name));
-    wrong.insert(wrong.end(), picture.diagnostics().begin(), picture.diagnostics().end());
+    append(wrong, picture.diagnostics());
     if (picture.ok() && !image.path.empty()) pictures.emplace_back(image.path, png_of(*picture));
   }
   if (!wrong.empty()) return wrong;
@@ -137,12 +137,12 @@ std::string times_text(const Ran& ran) {
 
 }  // namespace
 
-int run_run(const Invocation& invocation, const Console& console) {
+Result<int> run_run(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   Result<Request> request = read_request(invocation, console);
-  if (!request.ok()) return report(request.diagnostics(), json, console);
+  if (!request.ok()) return request.diagnostics();
   const Result<Plan> plan = read_plan(invocation, console, *request);
-  if (!plan.ok()) return report(plan.diagnostics(), json, console);
+  if (!plan.ok()) return plan.diagnostics();
 
   // People see a note at once; who reads JSON finds it in there.
   std::vector<std::string> notes;

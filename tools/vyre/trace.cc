@@ -97,11 +97,6 @@ std::string number_of(const StatementPlace& place) {
   return std::to_string(place.line) + ":" + std::to_string(place.column);
 }
 
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
 Tracer::Tracer(const Request& request, Script script)
     : request_(request), script_(std::move(script)) {
   const Body& body = script_.program().body;

@@ -15,10 +15,13 @@
 #include <vector>
 
 #include "vyre/base/result.h"
-#include "vyre/interp/interp.h"
 #include "vyre/ir/program.h"
+#include "vyre/ir/run.h"
 
 namespace vyre {
+
+struct Target;   // passes/lowered.h
+class Variants;  // backends/variants.h
 
 // What a backend emitted for a program.
 class EmittedCode {
@@ -128,13 +131,12 @@ struct Opened {
 
 // How a backend makes code.
 struct Emitter {
-  // All that code for a kind of machine depends on besides the program. An empty kind is this
-  // machine.
-  Result<std::string> (*target)(std::string_view kind) = nullptr;
-  // Of an optimised program without calls. `linked` is what it was made from.
-  Result<std::shared_ptr<const EmittedCode>> (*emit)(const Linked& linked, Program program,
-                                                     std::string_view kind) = nullptr;
-  // What pack() gave; null where it is something else. Null itself where nothing is packed.
+  // What code for a kind of machine is made for. An empty kind is this machine.
+  Result<Target> (*target)(std::string_view kind) = nullptr;
+  // Of a program that was lowered for that target.
+  Result<std::shared_ptr<const EmittedCode>> (*emit)(std::unique_ptr<Variants> variants) = nullptr;
+  // What pack() gave; null where the bytes are something else. A backend that packs nothing has no
+  // such function.
   std::shared_ptr<const EmittedCode> (*unpack)(std::string_view bytes) = nullptr;
   // Called on another thread while the program is optimised: loads what emit() will need.
   void (*prepare)() = nullptr;

@@ -87,7 +87,7 @@ void keep_code(const std::string& key, std::shared_ptr<const EmittedCode> code) 
 }
 
 CacheStats cache_stats() {
-  const PrivateFolder files(folder(), Missing::Stays);
+  const PrivateFolder files(folder(), Missing::IsMade);  // or it says why it cannot be
   CacheStats stats{folder(), files.refusal()};
   for (const PrivateFolder::File& file : files.files()) {
     ++stats.files;

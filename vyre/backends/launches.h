@@ -43,8 +43,7 @@ struct LaunchLayout {
                       const std::set<const DeviceMemory*>& written) const;
 };
 
-// --- Code by facts
-// --------------------------------------------------------------------------------
+// --- Code by facts ------------------------------------------------------------------------------
 
 // The code that was chosen for the last launches with different facts. Safe to use from several
 // threads.
@@ -75,8 +74,7 @@ class ChosenCode {
   std::deque<Chosen> chosen_;
 };
 
-// --- Grids in parts
-// -------------------------------------------------------------------------------
+// --- Grids in parts -----------------------------------------------------------------------------
 
 // A device launches at most `step` workgroups on each axis at once.
 using GridStep = std::array<std::uint64_t, 3>;

@@ -28,22 +28,23 @@ DispatchFacts facts_of(const Program& program, const Grid& grid,
   return facts;
 }
 
-Variants::Variants(Program program, Finish finish) : program_(std::move(program)), finish_(finish) {
-  variants_.push_back(general_variant(program_, finish_));
+Variants::Variants(Linked source, Program optimised, Target target, Lowered general)
+    : source_(std::move(source)), program_(std::move(optimised)), target_(std::move(target)) {
+  variants_.push_back(std::move(general));
 }
 
-const Variant& Variants::choose(const DispatchFacts& facts) {
+const Lowered& Variants::choose(const DispatchFacts& facts) {
   const std::lock_guard lock(mutex_);
-  const Variant& general = variants_.front();
+  const Lowered& general = variants_.front();
   if (general.checked() == 0) return general;
-  const Variant* best = &general;
-  for (const Variant& variant : variants_) {
+  const Lowered* best = &general;
+  for (const Lowered& variant : variants_) {
     if (variant.fits(facts) && variant.checked() < best->checked()) best = &variant;
   }
-  if (best != &general || variants_.size() + in_vain_ >= kMaxVariants) return *best;
-  Variant special = special_variant(program_, facts, finish_);
+  if (best != &general || variants_.size() + no_better_ >= kMaxVariants) return *best;
+  Lowered special = lower(program_, target_, facts, &source_);
   if (special.checked() >= general.checked()) {
-    ++in_vain_;
+    ++no_better_;
     return general;
   }
   return variants_.emplace_back(std::move(special));

@@ -1,13 +1,17 @@
-// Picks the variant of a program for each dispatch: one whose assumptions are true of it.
+// A lowered program in variants: the one that is right for every dispatch, and ones that are right
+// where some assumptions hold, and need fewer checks there.
 #pragma once
 
 #include <cstddef>
 #include <list>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 
-#include "vyre/interp/interp.h"
-#include "vyre/passes/specialise.h"
+#include "vyre/backends/backend.h"
+#include "vyre/ir/run.h"
+#include "vyre/passes/lowered.h"
 
 namespace vyre {
 
@@ -16,24 +20,57 @@ namespace vyre {
 DispatchFacts facts_of(const Program& program, const Grid& grid,
                        std::span<const std::span<const std::byte>> contents);
 
-// The variants of one program that were needed so far. Safe to use from several threads; what it
-// gives out stays where it is.
+// Those that were needed so far. Safe to use from several threads; what it gives out stays where it
+// is.
 class Variants {
  public:
-  // Of an optimised program.
-  explicit Variants(Program program, Finish finish = nullptr);
+  // Of an optimised program; `general` is that, lowered.
+  Variants(Linked source, Program optimised, Target target, Lowered general);
 
+  const Lowered& general() const { return variants_.front(); }
   // One that is right for such a dispatch. A new one is made where that leaves fewer checks, as
   // long as there are not many already, and not many that were no better were made.
-  const Variant& choose(const DispatchFacts& facts);
-  const Variant& general() const { return variants_.front(); }
+  const Lowered& choose(const DispatchFacts& facts);
+  const Linked& source() const { return source_; }
 
  private:
+  const Linked source_;
   const Program program_;
-  const Finish finish_;
+  const Target target_;
   std::mutex mutex_;
-  std::list<Variant> variants_;  // the first one is right for every dispatch
-  std::size_t in_vain_ = 0;      // that were made and were no better
+  std::list<Lowered> variants_;  // the first one is right for every dispatch
+  std::size_t no_better_ = 0;    // that were made
+};
+
+// Code of all variants that were needed so far, for backends that make it quickly: each is emitted
+// when it is first chosen. Safe to use from several threads; what it gives out stays where it is.
+template <class Code>
+class VariantCode : public EmittedCode {
+ public:
+  using Emit = Result<Code> (*)(const Lowered& lowered, const SourceLines& source);
+  VariantCode(std::unique_ptr<Variants> variants, Emit emit)
+      : variants_(std::move(variants)), emit_(emit) {}
+
+  Result<const Code*> general() const { return code_of(variants_->general()); }
+  Result<const Code*> choose(const DispatchFacts& facts) const {
+    return code_of(variants_->choose(facts));
+  }
+
+ private:
+  Result<const Code*> code_of(const Lowered& variant) const {
+    const std::lock_guard lock(mutex_);
+    auto known = all_.find(&variant);
+    if (known == all_.end()) {
+      known = all_.emplace(&variant, emit_(variant, variants_->source().source())).first;
+    }
+    if (!known->second) return known->second.diagnostics();
+    return &*known->second;
+  }
+
+  const std::unique_ptr<Variants> variants_;
+  const Emit emit_;
+  mutable std::mutex mutex_;
+  mutable std::map<const Lowered*, Result<Code>> all_;
 };
 
 }  // namespace vyre

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "vyre/base/text.h"
+
 namespace vyre {
 namespace {
 
@@ -81,9 +83,7 @@ std::string Blake2b::finish() {
   compress(block_.data(), true);
   std::string digest;
   for (std::size_t i = 0; i < 32; ++i) {
-    const auto byte = static_cast<std::uint8_t>(state_[i / 8] >> (i % 8 * 8));
-    digest += "0123456789abcdef"[byte >> 4];
-    digest += "0123456789abcdef"[byte & 15];
+    digest += hex_byte(static_cast<char>(state_[i / 8] >> (i % 8 * 8)));
   }
   return digest;
 }

@@ -181,7 +181,7 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
   return out + paint("1;32", "fix:") + " " + diagnostic.fix + "\n";
 }
 
-std::string to_json(std::span<const Diagnostic> diagnostics) {
+Json json_list(std::span<const Diagnostic> diagnostics) {
   JsonList list;
   for (const Diagnostic& diagnostic : diagnostics) {
     JsonObject each;
@@ -196,7 +196,11 @@ std::string to_json(std::span<const Diagnostic> diagnostics) {
     if (!diagnostic.notes.empty()) each.add("notes", notes);
     list.add(each);
   }
-  return JsonObject().add("diagnostics", list).line();
+  return list;
+}
+
+std::string to_json(std::span<const Diagnostic> diagnostics) {
+  return JsonObject().add("diagnostics", json_list(diagnostics)).line();
 }
 
 Diagnostic make_diagnostic(Code code, std::string_view problem, std::string_view fix,

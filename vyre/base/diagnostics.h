@@ -13,10 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "vyre/base/lines.h"
 #include "vyre/base/source.h"
 
 namespace vyre {
+
+class Json;
 
 enum class Code : std::uint8_t {
 #define CODE(code, title) code,
@@ -68,6 +69,7 @@ std::string render(const Diagnostic& diagnostic, bool colour = false);
 // {"diagnostics":[{"code":…,"file":…,"line":…,"column":…,"end_column":…,"problem":…,"fix":…,
 // "message":…},…]}. The underlined part ends before `end_column`, on the same line.
 std::string to_json(std::span<const Diagnostic> diagnostics);
+Json json_list(std::span<const Diagnostic> diagnostics);  // only the array in it
 
 // --- Making one from a row of diagnostics.def ---------------------------------------------------
 

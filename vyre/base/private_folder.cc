@@ -13,17 +13,17 @@
 #include <cstring>
 #include <span>
 
+#include "vyre/base/text.h"
+
 namespace vyre {
 namespace {
 
 constexpr const char* kKeyFile = "vyre-key";
 constexpr std::size_t kNameDigits = 32;
 
-std::string hex(std::span<const unsigned char> bytes) {
+std::string hex_bytes(std::span<const unsigned char> bytes) {
   std::string digits;
-  for (unsigned char byte : bytes) {
-    for (int half : {byte >> 4, byte & 15}) digits += "0123456789abcdef"[half];
-  }
+  for (unsigned char byte : bytes) digits += hex(byte, 2);
   return digits;
 }
 
@@ -34,7 +34,7 @@ bool fill_random(std::span<unsigned char> bytes) {
 // Of no other thread or process.
 std::string temporary_name(const std::string& name) {
   unsigned char number[8];
-  return fill_random(number) ? name + "." + hex(number) : std::string();
+  return fill_random(number) ? name + "." + hex_bytes(number) : std::string();
 }
 
 // An entry, or what is to become one.
@@ -68,26 +68,14 @@ int open_to_read(int folder, const char* name) {
   return openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-bool read_all(int file, void* to, std::size_t size) {
-  auto* bytes = static_cast<char*>(to);
+// Reads or writes all of it: `move` is one of the two.
+bool move_all(auto move, int file, auto* bytes, std::size_t size) {
   while (size > 0) {
-    const ssize_t got = ::read(file, bytes, size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    bytes += got;
-    size -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
-
-bool write_all(int file, const void* from, std::size_t size) {
-  const auto* bytes = static_cast<const char*>(from);
-  while (size > 0) {
-    const ssize_t written = ::write(file, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
+    const ssize_t moved = move(file, bytes, size);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return false;
+    bytes += moved;
+    size -= static_cast<std::size_t>(moved);
   }
   return true;
 }
@@ -98,8 +86,8 @@ bool write_new(int folder, const std::string& name, const SipBytes& head, std::s
   const int file =
       openat(folder, name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return false;
-  bool written =
-      write_all(file, head.data(), head.size()) && write_all(file, rest.data(), rest.size());
+  bool written = move_all(::write, file, head.data(), head.size()) &&
+                 move_all(::write, file, rest.data(), rest.size());
   written = close(file) == 0 && written;
   if (!written) unlinkat(folder, name.c_str(), 0);
   return written;
@@ -126,7 +114,7 @@ struct EntryKeys {
 };
 EntryKeys keys_of(const SipBytes& secret, std::string_view key) {
   const SipBytes id = siphash(secret, key);
-  const std::string name = hex(id);
+  const std::string name = hex_bytes(id);
   return {name, siphash(secret, "tag of " + name)};
 }
 
@@ -200,7 +188,7 @@ bool PrivateFolder::read_secret() {
   if (file.descriptor < 0 || fstat(file.descriptor, &status) != 0 || !is_our_file(status) ||
       (status.st_mode & (S_IRWXG | S_IRWXO)) != 0 ||
       status.st_size != static_cast<off_t>(secret.size()) ||
-      !read_all(file.descriptor, secret.data(), secret.size())) {
+      !move_all(::read, file.descriptor, secret.data(), secret.size())) {
     refusal_ = std::string("the file ") + kKeyFile + " in it is damaged, or not yours alone. " +
                "Delete that file.";
     return false;
@@ -213,7 +201,7 @@ void PrivateFolder::find_secret(Missing missing) {
   if (read_secret() || !refusal_.empty() || missing == Missing::Stays) return;
   // Of several processes that do this at once, one gives the file its name, and all read that.
   SipBytes secret{};
-  const std::string temporary = temporary_name(hex(secret));
+  const std::string temporary = temporary_name(hex_bytes(secret));
   if (!fill_random(secret) || !write_new(folder_, temporary, secret, {})) return;
   (void)!linkat(folder_, temporary.c_str(), folder_, kKeyFile, 0);
   unlinkat(folder_, temporary.c_str(), 0);
@@ -234,8 +222,8 @@ std::optional<std::string> PrivateFolder::read(std::string_view key, std::uint64
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size < tag.size() || size - tag.size() > most) return std::nullopt;
   std::string contents(static_cast<std::size_t>(size) - tag.size(), '\0');
-  if (!read_all(file.descriptor, tag.data(), tag.size()) ||
-      !read_all(file.descriptor, contents.data(), contents.size()) ||
+  if (!move_all(::read, file.descriptor, tag.data(), tag.size()) ||
+      !move_all(::read, file.descriptor, contents.data(), contents.size()) ||
       siphash(keys.tag, contents) != tag) {
     return std::nullopt;
   }

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "vyre/base/diagnostics.h"
@@ -39,22 +40,10 @@ class [[nodiscard]] Result {
 
 // Nothing, or the reasons why something was not done: `return {}` says that it was.
 template <>
-class [[nodiscard]] Result<void> {
+class [[nodiscard]] Result<void> : public Result<std::monostate> {
  public:
-  Result() = default;
-  Result(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
-  Result(std::vector<Diagnostic> diagnostics) : diagnostics_(std::move(diagnostics)) {
-    assert(!diagnostics_.empty());
-  }
-
-  bool ok() const { return diagnostics_.empty(); }
-  explicit operator bool() const { return ok(); }
-
-  const std::vector<Diagnostic>& diagnostics() const& { return diagnostics_; }
-  std::vector<Diagnostic> diagnostics() && { return std::move(diagnostics_); }
-
- private:
-  std::vector<Diagnostic> diagnostics_;
+  using Result<std::monostate>::Result;
+  Result() : Result<std::monostate>(std::monostate()) {}
 };
 
 }  // namespace vyre

@@ -1,5 +1,6 @@
 // The one hash table: open addressing over entries that somebody else keeps in a vector. A slot is
-// the index of an entry + 1, below half of its hash, or 0.
+// the index of an entry + 1, below half of its hash, or 0: most other entries are passed over
+// without a look at them.
 #pragma once
 
 #include <algorithm>
@@ -20,31 +21,37 @@ struct Spot {
 
 inline constexpr std::size_t kSlotRow = 8;  // slots: a cache line
 
-// Calls visit(slot) for one slot after the other until it returns true. The row is left when it is
-// full; from there on the hash alone says where to look.
-template <class SlotTable, class Visit>
-void probe(SlotTable& slots, Spot spot, Visit visit) {
-  const std::size_t mask = slots.size() / kSlotRow - 1;
-  const auto found_in = [&](std::size_t row) {
-    auto* const begin = slots.data() + (row & mask) * kSlotRow;
-    for (std::size_t k = 0; k < kSlotRow; ++k) {
-      if (visit(begin[(spot.hash + k) % kSlotRow])) return true;
-    }
-    return false;
-  };
-  if (found_in(spot.near / 4)) return;
-  for (std::uint64_t row = spot.hash >> 8; !found_in(row);) row += spot.hash >> 40 | 1;
-}
-
-// A slot is the index of an entry + 1 below half of its hash, so that most others are passed over
-// without a look at them.
-inline std::uint64_t filled_slot(std::uint64_t hash, std::size_t index) {
-  return hash >> 32 << 32 | (index + 1);
-}
-
 // At most three quarters of the slots are taken.
 inline bool is_full(const Slots& slots, std::size_t entries) {
   return slots.size() * 3 <= entries * 4;
+}
+
+// The slot of an entry in a table that is not full: `equals(i)` compares entry i with the one
+// sought. The slot where it would go when there is none. The row is left when it is full; from
+// there on the hash alone says where to look.
+template <class SlotTable, class Equals>
+auto& slot_of(SlotTable& slots, Spot spot, Equals equals) {
+  const std::size_t mask = slots.size() / kSlotRow - 1;
+  for (std::uint64_t row = spot.near / 4, step = 0;;) {
+    auto* const begin = slots.data() + (row & mask) * kSlotRow;
+    for (std::size_t k = 0; k < kSlotRow; ++k) {
+      auto& slot = begin[(spot.hash + k) % kSlotRow];
+      const std::uint64_t value = slot;
+      const bool alike = value >> 32 == spot.hash >> 32;
+      if (value == 0 || (alike && equals(static_cast<std::uint32_t>(value) - 1))) return slot;
+    }
+    row = step == 0 ? spot.hash >> 8 : row + step;
+    step = spot.hash >> 40 | 1;
+  }
+}
+
+// Finds an entry in a table that is not full, or makes it the next one: `entries` is how many there
+// are.
+template <class Equals>
+std::uint32_t find_or_add(Slots& slots, std::size_t entries, Spot spot, Equals equals) {
+  std::uint64_t& slot = slot_of(slots, spot, equals);
+  if (slot == 0) slot = spot.hash >> 32 << 32 | (entries + 1);
+  return static_cast<std::uint32_t>(slot) - 1;
 }
 
 // Makes room for more entries than there are; `spot_of(i)` says where entry i is.
@@ -54,46 +61,8 @@ void grow(Slots& slots, std::size_t entries, std::size_t expected, SpotOf spot_o
   while (size * 3 <= std::max(entries, expected) * 4) size *= 2;
   slots.assign(size, 0);
   for (std::size_t i = 0; i < entries; ++i) {
-    const Spot of = spot_of(i);
-    probe(slots, of, [&](std::uint64_t& slot) {
-      if (slot != 0) return false;
-      slot = filled_slot(of.hash, i);
-      return true;
-    });
+    find_or_add(slots, i, spot_of(i), [](std::uint32_t) { return false; });
   }
-}
-
-// Finds an entry in a table that is not full, or makes it the next one: `entries` is how many there
-// are; `equals(i)` compares entry i with the one sought.
-template <class Equals>
-std::uint32_t find_or_add(Slots& slots, std::size_t entries, Spot spot, Equals equals) {
-  auto index = static_cast<std::uint32_t>(entries);
-  probe(slots, spot, [&](std::uint64_t& slot) {
-    if (slot == 0) {
-      slot = filled_slot(spot.hash, entries);
-      return true;
-    }
-    const auto other = static_cast<std::uint32_t>(slot) - 1;
-    if (slot >> 32 != spot.hash >> 32 || !equals(other)) return false;
-    index = other;
-    return true;
-  });
-  return index;
-}
-
-// The same without adding: `entries` where there is none.
-template <class Equals>
-std::uint32_t find_entry(const Slots& slots, std::size_t entries, Spot spot, Equals equals) {
-  auto index = static_cast<std::uint32_t>(entries);
-  if (entries == 0) return index;
-  probe(slots, spot, [&](std::uint64_t slot) {
-    if (slot == 0) return true;
-    const auto other = static_cast<std::uint32_t>(slot) - 1;
-    if (slot >> 32 != spot.hash >> 32 || !equals(other)) return false;
-    index = other;
-    return true;
-  });
-  return index;
 }
 
 // Finds or adds in a table that may be full.

@@ -8,8 +8,6 @@
 namespace vyre {
 namespace {
 
-constexpr std::string_view kHex = "0123456789abcdef";
-
 // The length of the UTF-8 sequence at `at`, or 0 when it is not valid.
 std::size_t utf8_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) -> unsigned {
@@ -149,9 +147,13 @@ std::size_t first_control(std::string_view text) {
   return at;
 }
 
-std::string hex_byte(char byte) {
-  const unsigned value = static_cast<unsigned char>(byte);
-  return {kHex[value >> 4], kHex[value & 15]};
+std::string hex(Wide number, std::size_t digits) {
+  std::string out;
+  for (; number != 0 || out.size() < digits; number >>= 4) {
+    out += "0123456789abcdef"[static_cast<unsigned>(number & 15)];
+  }
+  std::ranges::reverse(out);
+  return out;
 }
 
 std::string json_quote(std::string_view text) {
@@ -173,8 +175,7 @@ std::string json_quote(std::string_view text) {
       for (std::size_t i = 1; i < length; ++i) {
         value = value << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3f);
       }
-      out += "\\u" + hex_byte(static_cast<char>(value >> 8)) +
-             hex_byte(static_cast<char>(value & 0xff));
+      out += "\\u" + hex(value, 4);
     } else {
       out += text.substr(at, length);
     }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vyre {
@@ -29,8 +31,24 @@ std::size_t first_invalid_utf8(std::string_view text);
 // text.size(). A terminal may do anything when it gets one.
 std::size_t first_control(std::string_view text);
 
+__extension__ using Wide = unsigned __int128;
+
+// Hexadecimal digits, at least `digits` of them.
+std::string hex(Wide number, std::size_t digits = 1);
 // "1b": a byte for a message.
-std::string hex_byte(char byte);
+inline std::string hex_byte(char byte) { return hex(static_cast<unsigned char>(byte), 2); }
+
+// The texts of some parts, with `separator` between them.
+template <class Text = std::identity>
+std::string join(const auto& parts, std::string_view separator, Text text = {}) {
+  std::string out;
+  bool is_first = true;
+  for (const auto& part : parts) {
+    if (!std::exchange(is_first, false)) out += separator;
+    out += std::invoke(text, part);
+  }
+  return out;
+}
 
 // A JSON string, quotes included. Invalid UTF-8 becomes U+FFFD. Control characters and those that
 // change the direction of text are escapes.

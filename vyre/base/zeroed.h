@@ -1,6 +1,8 @@
 // Memory that starts as zeros, costs nothing until it is touched, and may not be there.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +14,12 @@
 namespace vyre {
 
 // Bytes of memory that this machine has.
-std::uint64_t physical_memory();
+inline std::uint64_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page = sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::uint64_t{1} << 32;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+}
 
 template <class T>
 class ZeroedArray {

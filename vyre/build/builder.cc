@@ -5,18 +5,14 @@
 
 #include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
+#include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
-#include "vyre/validate/link.h"
 #include "vyre/validate/validate.h"
 
 namespace vyre {
 namespace {
 
 std::uint32_t size32(const auto& table) { return static_cast<std::uint32_t>(table.size()); }
-
-DataType result_type(Operation op, DataType first) {
-  return contains(info(op).types, first) ? result_of(op, first) : DataType::Unknown;
-}
 
 Operation vector_form(DataType type) {
   return type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4;
@@ -36,7 +32,8 @@ Value Value::as(DataType type) const {
                               : width >= 64  ? ~std::uint64_t{0}
                                              : (std::uint64_t{1} << width) - 1;
   if (is_vector(type) || width == 0 || magnitude > limit || (negative_ && !has_sign(type))) {
-    return wrong<message::constant_range>((negative_ ? "-" : "") + std::to_string(magnitude), type);
+    return wrong(diagnose<message::constant_range>(
+        (negative_ ? "-" : "") + std::to_string(magnitude), type));
   }
   Value constant = *this;
   constant.kind_ = Kind::Constant;
@@ -45,136 +42,81 @@ Value Value::as(DataType type) const {
   return constant;
 }
 
-Value Value::unfit(Operation op, DataType type) {
-  return wrong<message::operand_type>(info(op).text, type, list_of(info(op).types));
+// An operation on values that have types: of constants alone it is computed at once.
+Value Value::combine(Operation op, std::uint8_t detail, std::initializer_list<Value> args) {
+  const Value* arg = args.begin();
+  const auto owned = std::ranges::find_if(args, [](const Value& v) { return v.owner_ != nullptr; });
+  std::optional<Diagnostic> problem;
+  Value result;
+  result.type_ = type_by_operands(
+      Expr{op, detail}, [&](std::size_t i) { return arg[i].type_; },
+      [&](int, auto make) {
+        if (!problem) problem = make();
+      });
+  if (owned != args.end()) {
+    std::vector<ExprId> ids;
+    for (const Value& each : args) ids.push_back(owned->owner_->expr(each));
+    return owned->owner_->make(owned->owner_->interner_.make(op, detail, 0, ids), result.type_);
+  }
+  for (const Value& each : args) {
+    if (!each.is_constant()) return each;
+  }
+  if (problem) return wrong(*std::move(problem));
+  result.kind_ = Kind::Constant;
+  if (op == Operation::Select) {
+    result.bits_ = arg[arg[0].bits_ == Bits{} ? 2 : 1].bits_;
+  } else if (op == Operation::Cast) {
+    result.bits_ = eval_cast(arg[0].type_, result.type_, arg[0].bits_);
+  } else if (op == Operation::Lane) {
+    result.bits_.lanes[0] = arg[0].bits_.lanes[detail];
+  } else if (op == Operation::Vec2 || op == Operation::Vec4) {
+    for (std::size_t i = 0; i < args.size(); ++i) result.bits_.lanes[i] = arg[i].bits_.lanes[0];
+  } else {
+    result.bits_ = eval(op, arg[0].type_, arg[0].bits_, arg[args.size() - 1].bits_);
+  }
+  return result;
 }
 
 Value apply(Operation op, Value a) {
-  if (a.is_constant()) {
-    Value constant = a.as(DataType::U32);
-    if (!constant.is_constant()) return constant;
-    op = resolve(op, constant.type_);
-    if (!contains(info(op).types, constant.type_)) return Value::unfit(op, constant.type_);
-    constant.bits_ = eval(op, constant.type_, constant.bits_);
-    constant.type_ = result_of(op, constant.type_);
-    return constant;
-  }
-  if (a.owner_ == nullptr) return a;
-  op = resolve(op, a.type_);
-  const ExprId arg = a.owner_->expr(a);
-  return a.owner_->make(a.owner_->interner_.make(op, 0, 0, {&arg, 1}), result_type(op, a.type_));
+  a = a.as(DataType::U32);
+  return Value::combine(resolve(op, a.type_), 0, {a});
 }
 
 Value apply(Operation op, Value a, Value b) {
   // A number takes the type that the other operand asks for.
   const bool is_count = info(op).signature == Signature::Shift;
-  const DataType first = a.type_ == DataType::Unknown && !is_count ? b.type_ : a.type_;
-  op = resolve(op, first);
-  BodyBuilder* owner = a.owner_ != nullptr ? a.owner_ : b.owner_;
-  if (owner == nullptr) {
-    Value left = a.as(first);
-    if (!left.is_constant()) return left;
-    if (!contains(info(op).types, left.type_)) return Value::unfit(op, left.type_);
-    const DataType wanted = second_operand(op, left.type_);
-    const Value right = b.as(wanted);
-    if (!right.is_constant()) return right;
-    if (right.type_ != wanted) {
-      return Value::wrong<message::operand_types>(info(op).text, left.type_, right.type_);
-    }
-    left.bits_ = eval(op, left.type_, left.bits_, right.bits_);
-    left.type_ = result_of(op, left.type_);
-    return left;
-  }
-  const DataType second =
-      first == DataType::Unknown ? DataType::Unknown : second_operand(op, first);
-  const ExprId args[] = {owner->expr(a, first), owner->expr(b, second)};
-  return owner->make(owner->interner_.make(op, 0, 0, args), result_type(op, first));
+  a = a.as(a.type_ == DataType::Unknown && !is_count ? b.type_ : a.type_);
+  op = resolve(op, a.type_);
+  return Value::combine(op, 0, {a, b.as(second_operand(op, a.type_))});
 }
 
 Value cast(DataType target, Value value) {
-  if (target == DataType::Bytes && value.is_constant()) {
-    return Value::wrong<message::cast_to_bytes>();
-  }
   if (value.kind_ == Value::Kind::Number) {
-    value.type_ = is_vector(target) ? DataType::U32 : target;
-    value = value.as(value.type_);
+    value = value.as(is_vector(target) || target == DataType::Bytes ? DataType::U32 : target);
   }
   if (value.type_ == target && (is_vector(target) || value.is_constant())) return value;
-  if (value.kind_ == Value::Kind::Constant) {
-    if (!cast_exists(value.type_, target)) {
-      return Value::wrong<message::unsupported_cast>(value.type_, target,
-                                                     list_of(cast_targets(value.type_)));
-    }
-    value.bits_ = eval_cast(value.type_, target, value.bits_);
-    value.type_ = target;
-    return value;
-  }
-  if (value.owner_ == nullptr) return value;
-  const ExprId arg = value.owner_->expr(value);
-  const auto detail = static_cast<std::uint8_t>(target);
-  return value.owner_->make(value.owner_->interner_.make(Operation::Cast, detail, 0, {&arg, 1}),
-                            target);
+  return Value::combine(Operation::Cast, static_cast<std::uint8_t>(target), {value});
 }
 
 Value select(Value condition, Value a, Value b) {
-  BodyBuilder* owner = condition.owner_ != nullptr ? condition.owner_
-                       : a.owner_ != nullptr       ? a.owner_
-                                                   : b.owner_;
   const DataType type = a.type_ == DataType::Unknown ? b.type_ : a.type_;
-  if (owner == nullptr) {
-    const Value truth = condition.as(DataType::U32), left = a.as(type), right = b.as(type);
-    for (const Value& part : {truth, left, right}) {
-      if (!part.is_constant()) return part;
-    }
-    if (truth.type_ != DataType::U32 && truth.type_ != DataType::Bool) {
-      return Value::wrong<message::condition_type>(truth.type_, "");
-    }
-    if (left.type_ != right.type_) {
-      return Value::wrong<message::select_sides>(left.type_, right.type_);
-    }
-    return truth.bits_ == Bits{} ? right : left;
-  }
-  const ExprId args[] = {owner->expr(condition), owner->expr(a, type), owner->expr(b, type)};
-  return owner->make(owner->interner_.make(Operation::Select, 0, 0, args), type);
+  return Value::combine(Operation::Select, 0,
+                        {condition.as(DataType::U32), a.as(type), b.as(type)});
 }
 
 Value make_vector(DataType type, std::initializer_list<Value> lanes) {
-  BodyBuilder* owner = nullptr;
-  for (const Value& lane : lanes) owner = owner != nullptr ? owner : lane.owner_;
-  if (owner == nullptr) {
-    Value constant;
-    for (std::size_t i = 0; i < lanes.size(); ++i) {
-      const Value lane = (lanes.begin() + i)->as(DataType::U32);
-      if (!lane.is_constant()) return lane;
-      if (lane.type_ != DataType::U32) {
-        return Value::wrong<message::lane_operand>(type, lane.type_);
-      }
-      constant.bits_.lanes[i] = lane.bits_.lanes[0];
-    }
-    constant.kind_ = Value::Kind::Constant;
-    constant.type_ = type;
-    return constant;
-  }
-  std::vector<ExprId> args;
-  for (const Value& lane : lanes) args.push_back(owner->expr(lane));
-  return owner->make(owner->interner_.make(vector_form(type), 0, 0, args), type);
+  std::array<Value, 4> typed;
+  std::ranges::transform(lanes, typed.begin(), [](Value lane) { return lane.as(DataType::U32); });
+  const auto& [x, y, z, w] = typed;
+  if (type == DataType::Vec2U32) return Value::combine(Operation::Vec2, 0, {x, y});
+  return Value::combine(Operation::Vec4, 0, {x, y, z, w});
 }
 
 Value Value::lane(std::uint32_t index) const {
-  if (kind_ == Kind::Constant && is_vector(type_) && index < info(type_).lanes) {
-    return bits_.lanes[index];
-  }
-  if (is_constant() || index > 3) {
-    const std::string_view name = index > 3 ? "?" : std::string_view("xyzw").substr(index, 1);
-    return wrong<message::missing_lane>(
-        as(DataType::U32).type_, name,
-        "vectors have the lanes .x .y, and .z .w when they have four");
-  }
-  if (owner_ == nullptr) return *this;
-  const ExprId arg = owner_->expr(*this);
-  return owner_->make(
-      owner_->interner_.make(Operation::Lane, static_cast<std::uint8_t>(index), 0, {&arg, 1}),
-      DataType::U32);
+  if (index > 3)
+    return wrong(diagnose<message::missing_lane>(
+        type_, "?", "vectors have the lanes .x .y, and .z .w when they have four"));
+  return combine(Operation::Lane, static_cast<std::uint8_t>(index), {as(DataType::U32)});
 }
 
 Element::operator Value() const {
@@ -196,9 +138,6 @@ Buffer Buffer::binding(std::uint32_t number) const {
 Value Buffer::length() const { return owner_->make(owner_->interner_.length(id_), DataType::U32); }
 
 // --- Bodies --------------------------------------------------------------------------------------
-
-BodyBuilder::BodyBuilder(std::string item_path, std::string name)
-    : item_path_(std::move(item_path)), name_(std::move(name)) {}
 
 ExprId BodyBuilder::expr(Value value, DataType wanted) {
   value = value.as(wanted);
@@ -240,15 +179,6 @@ Value BodyBuilder::make(ExprId id, DataType type) {
   return value;
 }
 
-Value BodyBuilder::local_value(LocalId local, DataType type) {
-  return make(interner_.local(local), type);
-}
-
-LocalId BodyBuilder::declare(std::string name) {
-  body_.locals.push_back({std::move(name)});
-  return LocalId{body_.locals.size() - 1};
-}
-
 Value BodyBuilder::literal(DataType type, const Bits& bits) {
   if (!is_value({type, bits})) {
     misuse<message::constant_range>("this constant", type);
@@ -284,7 +214,7 @@ void BodyBuilder::use(const Registry& registry) {
 
 Value& update(Operation op, Value& local, Value value) {
   BodyBuilder* owner = local.owner_ != nullptr ? local.owner_ : value.owner_;
-  if (owner == nullptr) return local = Value::wrong<message::assigned_expression>("");
+  if (owner == nullptr) return local = Value::wrong(diagnose<message::assigned_expression>(""));
   owner->assign(local, apply(op, local, value));
   return local;
 }
@@ -314,13 +244,7 @@ void BodyBuilder::store(BufferId buffer, Value index, Value value) {
   body_.stmts.push_back(Store{buffer, at, id});
 }
 
-void BodyBuilder::break_() { body_.stmts.push_back(Break{}); }
-
-void BodyBuilder::begin_if(Value condition) {
-  const ExprId id = expr(condition);
-  open_.push_back({size32(body_.stmts), false});
-  body_.stmts.push_back(If{id, {}, {}});
-}
+void BodyBuilder::begin_if(Value condition) { open(If{expr(condition), {}, {}}); }
 
 void BodyBuilder::begin_else() {
   If* branch = open_.empty() ? nullptr : std::get_if<If>(&body_.stmts[open_.back().owner]);
@@ -336,15 +260,11 @@ Value BodyBuilder::begin_for(std::string name, Value from, Value to) {
   const ExprId first = expr(from);
   const ExprId last = expr(to);
   const LocalId variable = declare(std::move(name));
-  open_.push_back({size32(body_.stmts), false});
-  body_.stmts.push_back(For{variable, first, last, {}});
+  open(For{variable, first, last, {}});
   return local_value(variable, DataType::U32);
 }
 
-void BodyBuilder::begin_block() {
-  open_.push_back({size32(body_.stmts), false});
-  body_.stmts.push_back(Block{});
-}
+void BodyBuilder::begin_block() { open(Block{}); }
 
 void BodyBuilder::end() {
   if (open_.empty()) {
@@ -357,43 +277,14 @@ void BodyBuilder::end() {
 
 void BodyBuilder::close_block(Body& body, Open open) {
   const StmtId end{body.stmts.size()};
-  Stmt& owner = body.stmts[open.owner];
-  if (If* branch = std::get_if<If>(&owner)) {
-    if (!open.in_else) branch->else_begin = end;
-    branch->end = end;
-  } else if (For* loop = std::get_if<For>(&owner)) {
-    loop->end = end;
-  } else {
-    std::get<Block>(owner).end = end;
-  }
-}
-
-void BodyBuilder::if_(Value condition, const std::function<void()>& then) {
-  begin_if(condition);
-  then();
-  end();
-}
-
-void BodyBuilder::if_(Value condition, const std::function<void()>& then,
-                      const std::function<void()>& otherwise) {
-  begin_if(condition);
-  then();
-  begin_else();
-  otherwise();
-  end();
-}
-
-void BodyBuilder::for_(std::string name, Value from, Value to,
-                       const std::function<void(Value)>& body) {
-  const Value variable = begin_for(std::move(name), from, to);
-  body(variable);
-  end();
-}
-
-void BodyBuilder::block(const std::function<void()>& body) {
-  begin_block();
-  body();
-  end();
+  std::visit(
+      [&](auto& owner) {
+        if constexpr (requires { owner.end; }) owner.end = end;
+        if constexpr (requires { owner.else_begin; }) {
+          if (!open.in_else) owner.else_begin = end;
+        }
+      },
+      body.stmts[open.owner]);
 }
 
 Body BodyBuilder::finished_body(std::uint32_t parameters,
@@ -452,7 +343,7 @@ void BodyBuilder::name_locals(Body& body) const {
 // --- Programs ------------------------------------------------------------------------------------
 
 Builder::Builder(std::string name, std::initializer_list<std::uint32_t> workgroup_size)
-    : BodyBuilder("program " + name, name) {
+    : BodyBuilder("program ", std::move(name)) {
   std::copy_n(workgroup_size.begin(), std::min<std::size_t>(3, workgroup_size.size()),
               workgroup_size_.begin());
   if (workgroup_size.size() > 3) misuse<message::too_many_axes>(name_);
@@ -468,10 +359,7 @@ Buffer Builder::add_buffer(std::string name, BufferAccess access, DataType eleme
 
 Value Builder::id(Operation op, std::uint32_t axis) {
   if (axis > 2) {
-    const std::string_view what = op == Operation::InvocationId  ? "invocation_id"
-                                  : op == Operation::WorkgroupId ? "workgroup_id"
-                                                                 : "local_id";
-    misuse<message::unknown_axis>(what, axis);
+    misuse<message::unknown_axis>(id_name(op), axis);
     return make(interner_.local({}), DataType::U32);
   }
   return make(interner_.make(op, static_cast<std::uint8_t>(axis), 0, {}), DataType::U32);
@@ -494,23 +382,18 @@ Value Builder::atomic(AtomicOp op, const Element& element, Value value, Value ex
   return local_value(statement.result, type);
 }
 
-void Builder::return_() { body_.stmts.push_back(Return{}); }
-void Builder::barrier() { body_.stmts.push_back(Barrier{}); }
-
 Result<Linked> Builder::finish() const {
   std::vector<Diagnostic> diagnostics;
   Program program{name_, workgroup_size_, buffers_, finished_body(0, diagnostics)};
   number_bindings(program.buffers, bound_);
-  for (Diagnostic& diagnostic : validate(program, registry_)) {
-    diagnostics.push_back(std::move(diagnostic));
-  }
+  std::ranges::move(validate(program, registry_), std::back_inserter(diagnostics));
   if (!diagnostics.empty()) return diagnostics;
   return link_valid(std::move(program), registry_);
 }
 
 // --- Ops -----------------------------------------------------------------------------------------
 
-OpBuilder::OpBuilder(std::string id, DataType output) : BodyBuilder("op " + id, id) {
+OpBuilder::OpBuilder(std::string id, DataType output) : BodyBuilder("op ", id) {
   op_.id = std::move(id);
   op_.signature.output = output;
   if (output == DataType::Unknown) misuse<message::no_type>(name_);
@@ -526,19 +409,11 @@ Value OpBuilder::add_parameter(std::string name, DataType type) {
   return local_value(declare(std::move(name)), type);
 }
 
-void OpBuilder::describe(std::string description) { op_.description = std::move(description); }
-
-void OpBuilder::return_(Value value) {
-  body_.stmts.push_back(Return{expr(value, op_.signature.output)});
-}
-
 Result<Op> OpBuilder::finish() const {
   std::vector<Diagnostic> diagnostics;
   Op op = op_;
   op.body = finished_body(size32(op.signature.inputs), diagnostics);
-  for (Diagnostic& diagnostic : validate(Module{{op}}, registry_)) {
-    diagnostics.push_back(std::move(diagnostic));
-  }
+  std::ranges::move(validate(Module{{op}}, registry_), std::back_inserter(diagnostics));
   if (!diagnostics.empty()) return diagnostics;
   return op;
 }

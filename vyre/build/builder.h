@@ -68,14 +68,13 @@ class Value {
     Number,      // of C++: magnitude in bits_ and sign; type_ where one was asked for
     Wrong,       // a constant that cannot be, for the reason in wrong_
   };
-  template <class Message, class... Arguments>
-  static Value wrong(const Arguments&... arguments) {
+  static Value wrong(Diagnostic problem) {
     Value value;
     value.kind_ = Kind::Wrong;
-    value.wrong_ = std::make_shared<const Diagnostic>(diagnose<Message>(arguments...));
+    value.wrong_ = std::make_shared<const Diagnostic>(std::move(problem));
     return value;
   }
-  static Value unfit(Operation op, DataType type);
+  static Value combine(Operation op, std::uint8_t detail, std::initializer_list<Value> args);
   bool is_constant() const { return kind_ == Kind::Constant || kind_ == Kind::Number; }
   // The number as a constant of a type, or what is wrong with that.
   Value as(DataType type) const;
@@ -145,30 +144,18 @@ template <DataType kType>
 struct Typed : Value {
   static constexpr DataType kDataType = kType;
   explicit Typed(Value value) : Value(cast(kType, value)) {}
+  // A vector of its lanes.
+  template <std::convertible_to<Value>... Lanes>
+    requires(is_vector(kType) && sizeof...(Lanes) == lane_count(kType))
+  Typed(const Lanes&... lanes) : Value(make_vector(kType, {Value(lanes)...})) {}
 };
-struct u32 : Typed<DataType::U32> {
-  using Typed::Typed;
-};
-struct i32 : Typed<DataType::I32> {
-  using Typed::Typed;
-};
-struct u64 : Typed<DataType::U64> {
-  using Typed::Typed;
-};
-struct u128 : Typed<DataType::U128> {
-  using Typed::Typed;
-};
-struct boolean : Typed<DataType::Bool> {
-  using Typed::Typed;
-};
-struct vec2u32 : Typed<DataType::Vec2U32> {
-  using Typed::Typed;
-  vec2u32(Value x, Value y) : Typed(make_vector(kDataType, {x, y})) {}
-};
-struct vec4u32 : Typed<DataType::Vec4U32> {
-  using Typed::Typed;
-  vec4u32(Value x, Value y, Value z, Value w) : Typed(make_vector(kDataType, {x, y, z, w})) {}
-};
+using u32 = Typed<DataType::U32>;
+using i32 = Typed<DataType::I32>;
+using u64 = Typed<DataType::U64>;
+using u128 = Typed<DataType::U128>;
+using boolean = Typed<DataType::Bool>;
+using vec2u32 = Typed<DataType::Vec2U32>;
+using vec4u32 = Typed<DataType::Vec4U32>;
 struct bytes {
   static constexpr DataType kDataType = DataType::Bytes;
 };
@@ -239,7 +226,7 @@ class BodyBuilder {
   Value let(std::string name, Value value);
   Value let(Value value) { return let(kUnnamed, value); }
   void assign(Value local, Value value);
-  void break_();
+  void break_() { body_.stmts.push_back(Break{}); }
 
   void begin_if(Value condition);
   void begin_else();
@@ -247,31 +234,51 @@ class BodyBuilder {
   void begin_block();
   void end();
 
-  void if_(Value condition, const std::function<void()>& then);
+  void if_(Value condition, const std::function<void()>& then) {
+    begin_if(condition);
+    then();
+    end();
+  }
   void if_(Value condition, const std::function<void()>& then,
-           const std::function<void()>& otherwise);
-  void for_(std::string name, Value from, Value to, const std::function<void(Value)>& body);
-  void block(const std::function<void()>& body);
+           const std::function<void()>& otherwise) {
+    begin_if(condition);
+    then();
+    begin_else();
+    otherwise();
+    end();
+  }
+  void for_(std::string name, Value from, Value to, const std::function<void(Value)>& body) {
+    body(begin_for(std::move(name), from, to));
+    end();
+  }
+  void block(const std::function<void()>& body) {
+    begin_block();
+    body();
+    end();
+  }
 
  protected:
-  BodyBuilder(std::string item_path, std::string name);
+  BodyBuilder(std::string kind, std::string name)
+      : item_path_(std::move(kind) + name), name_(std::move(name)) {}
   ~BodyBuilder() = default;
 
   friend class Value;
   friend class Element;
   friend class Buffer;
-  friend Value apply(Operation op, Value a);
-  friend Value apply(Operation op, Value a, Value b);
-  friend Value cast(DataType target, Value value);
-  friend Value select(Value condition, Value a, Value b);
-  friend Value make_vector(DataType type, std::initializer_list<Value> lanes);
 
   // An expression of this builder for a value of any origin; constants become literals of `wanted`.
   ExprId expr(Value value, DataType wanted = DataType::U32);
   ExprId constant(DataType type, const Bits& bits);
   Value make(ExprId id, DataType type);
-  Value local_value(LocalId local, DataType type);
-  LocalId declare(std::string name);
+  Value local_value(LocalId local, DataType type) { return make(interner_.local(local), type); }
+  LocalId declare(std::string name) {
+    body_.locals.push_back({std::move(name)});
+    return LocalId{body_.locals.size() - 1};
+  }
+  void open(Stmt stmt) {
+    open_.push_back({static_cast<std::uint32_t>(body_.stmts.size()), false});
+    body_.stmts.push_back(stmt);
+  }
   void store(BufferId buffer, Value index, Value value);
   DataType element_type(BufferId buffer) const { return buffers_[buffer.index].element; }
 
@@ -348,8 +355,8 @@ class Builder : public BodyBuilder {
     return atomic(AtomicOp::CompareExchange, e, v, expected);
   }
 
-  void return_();
-  void barrier();
+  void return_() { body_.stmts.push_back(Return{}); }
+  void barrier() { body_.stmts.push_back(Barrier{}); }
 
   // The program, valid; or everything that is wrong with it.
   Result<Linked> finish() const;
@@ -370,11 +377,11 @@ class OpBuilder : public BodyBuilder {
     return add_parameter(std::move(name), Type::kDataType);
   }
   Value add_parameter(std::string name, DataType type);
-  void describe(std::string description);
+  void describe(std::string description) { op_.description = std::move(description); }
   void law(LawKind kind, std::vector<LawArgument> arguments = {}) {
     op_.laws.push_back({kind, std::move(arguments)});
   }
-  void return_(Value value);
+  void return_(Value value) { body_.stmts.push_back(Return{expr(value, op_.signature.output)}); }
 
   Result<Op> finish() const;
 

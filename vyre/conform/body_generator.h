@@ -1,6 +1,5 @@
 // Makes random bodies of programs and ops. Expressions are made from the type that is wanted down
-// to the leaves (body_values.cc), statements from the outer block inwards (body_statements.cc); a
-// few shapes are hard on compilers (body_shapes.cc).
+// to the leaves (body_values.cc), statements from the outer block inwards (body_statements.cc).
 //
 // A program is free of races because every buffer that invocations write is in one mode at a time,
 // and a mode changes only at a barrier that the whole workgroup passes (body_memory.cc):

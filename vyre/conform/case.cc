@@ -6,6 +6,7 @@
 
 #include "vyre/library/registry.h"
 #include "vyre/text/print.h"
+#include "vyre/validate/validate.h"
 
 namespace vyre {
 namespace {
@@ -49,6 +50,13 @@ std::string list_text(DataType element, std::span<const std::byte> bytes) {
 }
 
 }  // namespace
+
+Result<Linked> link(const Case& c) {
+  Registry registry;
+  const Result<void> added = registry.add(c.module);
+  if (!added) return added.diagnostics();
+  return link(c.program(), registry);
+}
 
 std::uint32_t length_of(const Case& c, std::size_t buffer) {
   const BufferDecl& decl = c.program().buffers[buffer];

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vyre/base/result.h"
 #include "vyre/ir/program.h"
 #include "vyre/ir/typing.h"
 
@@ -26,6 +27,9 @@ struct Case {
 
   friend bool operator==(const Case&, const Case&) = default;
 };
+
+// Its program, with the ops that it calls.
+Result<Linked> link(const Case& c);
 
 // The elements of a buffer while the case runs.
 std::uint32_t length_of(const Case& c, std::size_t buffer);

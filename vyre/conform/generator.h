@@ -1,6 +1,6 @@
 // Random programs: valid by construction, in canonical form, quick to run, and the same for a seed
 // on every machine and with every compiler. Operations, types, casts and atomics come from their
-// tables, so a new row is generated without a change here; conform/coverage.h counts what turns up.
+// tables, so a new row is generated without a change here; the tests name what turns up.
 #pragma once
 
 #include <cstdint>

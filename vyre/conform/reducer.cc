@@ -107,30 +107,12 @@ void remove_statements(Body& body, const std::vector<bool>& gone) {
   body.stmts = std::move(kept);
 }
 
-// Appends an expression. It may be there already: canonical() makes them one.
-ExprId append(Body& body, const Expr& expr) {
-  body.exprs.push_back(expr);
-  return ExprId{body.exprs.size() - 1};
-}
-
-ExprId append_literal(Body& body, DataType type, const Bits& bits) {
-  Expr literal{Operation::Literal, static_cast<std::uint8_t>(type)};
-  literal.imm = bits.lanes[0];
-  if (is_wide(type)) {
-    literal.imm = static_cast<std::uint32_t>(body.constants.size());
-    body.constants.push_back(bits);
-  }
-  return append(body, literal);
-}
-
 // A vector is made of lanes that are all the same.
-ExprId append_constant(Body& body, DataType type, std::uint32_t value) {
-  if (!is_vector(type)) return append_literal(body, type, {{value}});
-  const ExprId lane = append_literal(body, DataType::U32, {{value}});
-  if (type == DataType::Vec2U32) return append(body, {Operation::Vec2, 0, 0, 0, {lane, lane}});
-  const ExprId list{body.operands.size()};
-  body.operands.insert(body.operands.end(), 4, lane);
-  return append(body, {Operation::Vec4, 0, 0, 0, {list, ExprId{4u}}});
+ExprId constant(Body& body, DataType type, std::uint32_t value) {
+  Interner make(body);
+  if (!is_vector(type)) return make.literal(type, {{value}});
+  const std::vector<ExprId> lanes(lane_count(type), make.literal(DataType::U32, {{value}}));
+  return make.make(type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4, 0, 0, lanes);
 }
 
 struct Replacement {
@@ -138,27 +120,20 @@ struct Replacement {
   ExprId to;
 };
 
-// Replaces expressions wherever the statements for which `inside` holds mention them. All at once:
-// each time makes copies of what mentions one of them, and those that are left behind count too.
+// Replaces expressions wherever the statements for which `inside` holds mention them.
 void replace(Body& body, std::span<const Replacement> all, auto inside) {
   const std::size_t count = body.exprs.size();
   std::vector<ExprId> copies(count);
   for (const Replacement& each : all) copies[each.to.index] = each.to;
   for (const Replacement& each : all) copies[each.from.index] = each.to;
+  Interner make(body);
   for (std::uint32_t i = 0; i < count; ++i) {
     if (copies[i].exists()) continue;
-    copies[i] = ExprId{i};
-    Expr expr = body.exprs[i];
-    const std::vector<ExprId> args(operands(body, expr).begin(), operands(body, expr).end());
-    const auto changed = [&](ExprId arg) { return copies[arg.index] != arg; };
-    if (std::ranges::none_of(args, changed)) continue;
-    if (has_operand_list(expr.op)) {
-      expr.args[0] = ExprId{body.operands.size()};
-      for (ExprId arg : args) body.operands.push_back(copies[arg.index]);
-    } else {
-      for (std::size_t k = 0; k < args.size(); ++k) expr.args[k] = copies[args[k].index];
-    }
-    copies[i] = append(body, expr);
+    const Expr expr = body.exprs[i];
+    std::vector<ExprId> args;
+    for (const ExprId arg : operands(body, expr)) args.push_back(copies[arg.index]);
+    const bool same = std::ranges::equal(args, operands(body, expr));
+    copies[i] = same ? ExprId{i} : make.make(expr.op, expr.detail, expr.imm, args);
   }
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
     if (!inside(i)) continue;
@@ -202,24 +177,54 @@ class Reducer {
   Case run();
 
  private:
-  bool attempt(Case candidate);
-  bool attempt_body(std::size_t item, Body body);
+  bool is_better(Case& candidate);
+  // Whether the case stays what it is after `edit`; then it is the best one.
+  bool attempt(auto edit) {
+    Case candidate = best_;
+    edit(candidate);
+    if (tries_ == 0 || !is_better(candidate)) return false;
+    best_ = std::move(candidate);
+    return true;
+  }
+  bool attempt_body(std::size_t item, auto edit) {
+    return attempt([&](Case& c) { edit(body_of(c.module.items[item])); });
+  }
+  // Goes once through what can be tried, as many things as there are at the time.
+  static bool each(auto count, auto smaller_at) {
+    bool smaller = false;
+    for (std::uint32_t i = 0; i < count();) {
+      const bool done = smaller_at(i);
+      smaller |= done;
+      if (!done) ++i;
+    }
+    return smaller;
+  }
+  bool each_statement(std::size_t item, auto smaller_at) {
+    return each([&] { return body(item).stmts.size(); }, smaller_at);
+  }
 
   // Each goes once through everything it can do, and says whether the case became smaller.
   bool drop_statements(std::size_t item);
   bool take_apart(std::size_t item);
   bool inline_lets(std::size_t item);
   bool simplify_expressions(std::size_t item);
-  bool simplify_statement(std::size_t item, std::uint32_t stmt);
   bool drop_results(std::size_t item);
   bool drop_ops();
   bool drop_buffers();
   bool shrink_shape();
   bool shrink_contents();
 
-  bool drop_range(std::size_t item, std::uint32_t begin, std::uint32_t end);
+  bool drop_range(std::size_t item, std::size_t begin, std::size_t end);
   bool try_replacing(std::size_t item, std::uint32_t stmt, ExprId id);
   const Body& body(std::size_t item) const { return vyre::body_of(best_.module.items[item]); }
+  // What is written under `root`, users before operands, each once.
+  std::vector<ExprId> parts_of(std::size_t item, ExprId root) const {
+    std::vector<ExprId> ids;
+    for_each_use(body(item), root, [&](ExprId id) { ids.push_back(id); });
+    std::ranges::sort(ids, std::greater());
+    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    return ids;
+  }
 
   Case best_;
   Size best_size_;
@@ -227,8 +232,7 @@ class Reducer {
   std::uint32_t tries_;
 };
 
-bool Reducer::attempt(Case candidate) {
-  if (tries_ == 0) return false;
+bool Reducer::is_better(Case& candidate) {
   for (Item& item : candidate.module.items) {
     Body& body = body_of(item);
     body = canonical(body, parameters(item));
@@ -238,43 +242,32 @@ bool Reducer::attempt(Case candidate) {
   if (size >= best_size_ || !validate(candidate.module).empty()) return false;
   --tries_;
   if (!still_fails_(candidate)) return false;
-  best_ = std::move(candidate);
   best_size_ = size;
   return true;
 }
 
-bool Reducer::attempt_body(std::size_t item, Body body) {
-  Case candidate = best_;
-  body_of(candidate.module.items[item]) = std::move(body);
-  return attempt(std::move(candidate));
-}
-
 // Drops what lies within [begin, end) of the preorder with all its blocks. A local that is declared
 // there is zero where it is mentioned elsewhere, and no longer assigned.
-bool Reducer::drop_range(std::size_t item, std::uint32_t begin, std::uint32_t end) {
-  Body edited = body(item);
+bool Reducer::drop_range(std::size_t item, std::size_t begin, std::size_t end) {
   const Types types = types_of(best_.module, best_.module.items[item]);
-  std::vector<bool> gone(edited.stmts.size());
-  std::vector<LocalId> locals;
-  for (std::uint32_t i = begin; i < end; ++i) {
-    if (next(edited, StmtId{i}).index > end) continue;
-    gone[i] = true;
-    if (const LocalId local = declared(edited.stmts[i]); local.exists()) locals.push_back(local);
-  }
-  std::vector<Replacement> zeros;
-  for (LocalId local : locals) {
-    for (std::size_t i = 0; i < edited.stmts.size(); ++i) {
-      const Assign* assign = std::get_if<Assign>(&edited.stmts[i]);
-      if (assign != nullptr && assign->local == local) gone[i] = true;
+  return attempt_body(item, [&](Body& edited) {
+    std::vector<bool> gone(edited.stmts.size());
+    std::vector<Replacement> zeros;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (next(edited, StmtId{i}).index > end) continue;
+      gone[i] = true;
+      const LocalId local = declared(edited.stmts[i]);
+      if (!local.exists()) continue;
+      for (std::size_t k = 0; k < edited.stmts.size(); ++k) {
+        const Assign* assign = std::get_if<Assign>(&edited.stmts[k]);
+        if (assign != nullptr && assign->local == local) gone[k] = true;
+      }
+      const ExprId use = find_local(edited, local);
+      if (use.exists()) zeros.push_back({use, constant(edited, types[local], 0)});
     }
-    const ExprId use = find_local(edited, local);
-    if (!use.exists()) continue;
-    zeros.push_back({use, append_constant(edited, types[local], 0)});
-  }
-  replace(edited, zeros, [](std::uint32_t) { return true; });
-  if (std::ranges::count(gone, true) == 0) return false;
-  remove_statements(edited, gone);
-  return attempt_body(item, std::move(edited));
+    replace(edited, zeros, [](std::uint32_t) { return true; });
+    remove_statements(edited, gone);
+  });
 }
 
 // Halves, quarters, and so on to single statements.
@@ -283,60 +276,50 @@ bool Reducer::drop_statements(std::size_t item) {
   for (std::size_t length = body(item).stmts.size(); length > 0; length /= 2) {
     for (std::size_t begin = 0; begin < body(item).stmts.size();) {
       const std::size_t end = std::min(begin + length, body(item).stmts.size());
-      const bool dropped =
-          drop_range(item, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end));
+      const bool dropped = drop_range(item, begin, end);
       smaller |= dropped;
       if (!dropped) begin += length;
     }
     length = std::min(length, body(item).stmts.size() + 1);
   }
   // Compound statements are longer than the ranges above say.
-  for (std::uint32_t i = 0; i < body(item).stmts.size();) {
-    const bool dropped = drop_range(item, i, next(body(item), StmtId{i}).index);
-    smaller |= dropped;
-    if (!dropped) ++i;
-  }
+  smaller |= each_statement(item, [&](std::uint32_t i) {
+    return drop_range(item, i, next(body(item), StmtId{i}).index);
+  });
   return smaller;
 }
 
 // Replaces an `if` by one of its blocks or both, a loop by one round of it, and a block by its
 // statements.
 bool Reducer::take_apart(std::size_t item) {
-  bool smaller = false;
-  for (std::uint32_t i = 0; i < body(item).stmts.size(); ++i) {
+  return each_statement(item, [&](std::uint32_t i) {
     const auto without = [&](std::uint32_t begin, std::uint32_t end) {
-      Body edited = body(item);
-      std::vector<bool> gone(edited.stmts.size());
-      gone[i] = true;
-      std::fill(gone.begin() + begin, gone.begin() + end, true);
-      remove_statements(edited, gone);
-      return attempt_body(item, std::move(edited));
+      return attempt_body(item, [&](Body& edited) {
+        std::vector<bool> gone(edited.stmts.size());
+        gone[i] = true;
+        std::fill(gone.begin() + begin, gone.begin() + end, true);
+        remove_statements(edited, gone);
+      });
     };
     const Stmt stmt = body(item).stmts[i];
-    bool done = false;
     if (const If* branch = std::get_if<If>(&stmt)) {
-      done = without(branch->else_begin.index, branch->end.index) ||
+      return without(branch->else_begin.index, branch->end.index) ||
              without(i + 1, branch->else_begin.index) || without(i, i);
-    } else if (const For* loop = std::get_if<For>(&stmt)) {
-      Body edited = body(item);
-      edited.stmts[i] = Let{loop->variable, loop->from};
-      done = without(i, i) || attempt_body(item, std::move(edited));
-    } else if (std::holds_alternative<Block>(stmt)) {
-      done = without(i, i);
     }
-    smaller |= done;
-    if (done) --i;
-  }
-  return smaller;
+    if (const For* loop = std::get_if<For>(&stmt)) {
+      const Let first{loop->variable, loop->from};
+      return without(i, i) || attempt_body(item, [&](Body& edited) { edited.stmts[i] = first; });
+    }
+    return std::holds_alternative<Block>(stmt) && without(i, i);
+  });
 }
 
 // Puts the value of a local that is mentioned once where it is mentioned.
 bool Reducer::inline_lets(std::size_t item) {
-  bool smaller = false;
-  for (std::uint32_t i = 0; i < body(item).stmts.size(); ++i) {
+  return each_statement(item, [&](std::uint32_t i) {
     const Body& current = body(item);
     const Let* let = std::get_if<Let>(&current.stmts[i]);
-    if (let == nullptr) continue;
+    if (let == nullptr) return false;
     const ExprId use = find_local(current, let->local);
     std::size_t mentions = 0;
     for (const Stmt& stmt : current.stmts) {
@@ -346,18 +329,15 @@ bool Reducer::inline_lets(std::size_t item) {
         for_each_use(current, root, [&](ExprId id) { mentions += id == use ? 1 : 0; });
       }
     }
-    if (mentions != 1) continue;
-    Body edited = current;
+    if (mentions != 1) return false;
     const Replacement value[] = {{use, let->value}};
-    replace(edited, value, [](std::uint32_t) { return true; });
-    std::vector<bool> gone(edited.stmts.size());
-    gone[i] = true;
-    remove_statements(edited, gone);
-    if (!attempt_body(item, std::move(edited))) continue;
-    smaller = true;
-    --i;
-  }
-  return smaller;
+    return attempt_body(item, [&](Body& edited) {
+      replace(edited, value, [](std::uint32_t) { return true; });
+      std::vector<bool> gone(edited.stmts.size());
+      gone[i] = true;
+      remove_statements(edited, gone);
+    });
+  });
 }
 
 // Tries constants, parts of it, and for a literal smaller numbers.
@@ -366,131 +346,100 @@ bool Reducer::try_replacing(std::size_t item, std::uint32_t stmt, ExprId id) {
   const Expr expr = body(item)[id];
   const DataType type = types[id];
   const auto attempt_with = [&](auto make) {
-    Body edited = body(item);
-    const ExprId to = make(edited);
-    const Replacement part[] = {{id, to}};
-    replace(edited, part, [&](std::uint32_t i) { return i == stmt; });
-    return attempt_body(item, std::move(edited));
+    return attempt_body(item, [&](Body& edited) {
+      const Replacement part[] = {{id, make(edited)}};
+      replace(edited, part, [&](std::uint32_t i) { return i == stmt; });
+    });
   };
   for (std::uint32_t value : {0u, 1u}) {
-    const auto constant = [&](Body& edited) { return append_constant(edited, type, value); };
-    if (attempt_with(constant)) return true;
+    if (attempt_with([&](Body& edited) { return constant(edited, type, value); })) return true;
   }
   if (expr.op == Operation::Literal) {
-    const Bits bits = literal_bits(body(item), expr);
-    const std::uint32_t low = bits.lanes[0];
-    for (std::uint32_t value : {low / 2, low & (low - 1), low}) {
-      const auto smaller = [&](Body& edited) { return append_literal(edited, type, {{value}}); };
-      if (attempt_with(smaller)) return true;
-    }
-    return false;
+    const std::uint32_t low = literal_bits(body(item), expr).lanes[0];
+    const std::array smaller{low / 2, low & (low - 1), low};
+    return std::ranges::any_of(smaller, [&](std::uint32_t value) {
+      return attempt_with([&](Body& edited) { return constant(edited, type, value); });
+    });
   }
-  std::vector<ExprId> parts;  // of the same type, the largest first
-  for_each_use(body(item), id, [&](ExprId part) {
-    if (part != id && types[part] == type) parts.push_back(part);
+  const std::vector<ExprId> parts = parts_of(item, id);
+  return std::ranges::any_of(parts, [&](ExprId part) {
+    return part != id && types[part] == type && attempt_with([&](Body&) { return part; });
   });
-  std::ranges::sort(parts, std::greater());
-  parts.erase(std::ranges::unique(parts).begin(), parts.end());
-  const auto replaced_by = [&](ExprId part) { return attempt_with([&](Body&) { return part; }); };
-  return std::ranges::any_of(parts, replaced_by);
-}
-
-bool Reducer::simplify_statement(std::size_t item, std::uint32_t stmt) {
-  std::vector<ExprId> ids;  // users before operands
-  const Body& current = body(item);
-  for (ExprId root : roots(current.stmts[stmt])) {
-    for_each_use(current, root, [&](ExprId id) { ids.push_back(id); });
-  }
-  std::ranges::sort(ids, std::greater());
-  ids.erase(std::ranges::unique(ids).begin(), ids.end());
-  const auto replaced = [&](ExprId id) { return try_replacing(item, stmt, id); };
-  return std::ranges::any_of(ids, replaced);
 }
 
 bool Reducer::simplify_expressions(std::size_t item) {
-  bool smaller = false;
-  for (std::uint32_t i = 0; i < body(item).stmts.size(); ++i) {
-    while (simplify_statement(item, i)) smaller = true;
-  }
-  return smaller;
+  return each_statement(item, [&](std::uint32_t i) {
+    const Roots all = roots(body(item).stmts[i]);
+    return std::ranges::any_of(all, [&](ExprId root) {
+      const std::vector<ExprId> parts = parts_of(item, root);
+      return std::ranges::any_of(parts, [&](ExprId id) { return try_replacing(item, i, id); });
+    });
+  });
 }
 
 bool Reducer::drop_results(std::size_t item) {
-  bool smaller = false;
-  for (std::uint32_t i = 0; i < body(item).stmts.size(); ++i) {
-    Body edited = body(item);
-    Atomic* atomic = std::get_if<Atomic>(&edited.stmts[i]);
-    if (atomic == nullptr || find_local(edited, atomic->result).exists()) continue;
-    atomic->result = {};
-    smaller |= attempt_body(item, std::move(edited));
-  }
-  return smaller;
+  return each_statement(item, [&](std::uint32_t i) {
+    const Atomic* atomic = std::get_if<Atomic>(&body(item).stmts[i]);
+    return atomic != nullptr && !find_local(body(item), atomic->result).exists() &&
+           attempt_body(item, [&](Body& edited) { std::get<Atomic>(edited.stmts[i]).result = {}; });
+  });
 }
 
+// Ops that nothing calls, and what is said about the others.
 bool Reducer::drop_ops() {
-  bool smaller = false;
-  for (std::size_t i = 0; i + 1 < best_.module.items.size();) {
-    Case candidate = best_;
-    candidate.module.items.erase(candidate.module.items.begin() + static_cast<std::ptrdiff_t>(i));
-    const bool dropped = attempt(std::move(candidate));
-    smaller |= dropped;
-    if (!dropped) ++i;
-  }
-  for (std::size_t i = 0; i + 1 < best_.module.items.size(); ++i) {
-    for (std::size_t law = std::get<Op>(best_.module.items[i]).laws.size(); law-- > 0;) {
-      Case candidate = best_;
-      std::vector<Law>& laws = std::get<Op>(candidate.module.items[i]).laws;
-      laws.erase(laws.begin() + static_cast<std::ptrdiff_t>(law));
-      smaller |= attempt(std::move(candidate));
-    }
-    Case candidate = best_;
-    std::get<Op>(candidate.module.items[i]).description.clear();
-    smaller |= attempt(std::move(candidate));
+  const auto ops = [&] { return best_.module.items.size() - 1; };
+  bool smaller = each(ops, [&](std::uint32_t i) {
+    return attempt([&](Case& c) { c.module.items.erase(c.module.items.begin() + i); });
+  });
+  for (std::size_t i = 0; i < ops(); ++i) {
+    const auto laws = [&] { return std::get<Op>(best_.module.items[i]).laws.size(); };
+    smaller |= each(laws, [&](std::uint32_t law) {
+      return attempt([&](Case& c) {
+        std::vector<Law>& all = std::get<Op>(c.module.items[i]).laws;
+        all.erase(all.begin() + law);
+      });
+    });
+    smaller |= attempt([&](Case& c) { std::get<Op>(c.module.items[i]).description.clear(); });
   }
   return smaller;
 }
 
 bool Reducer::drop_buffers() {
-  bool smaller = false;
-  for (std::uint32_t i = 0; i < best_.program().buffers.size();) {
-    Case candidate = best_;
-    Program& program = candidate.program();
-    bool used = false;
-    const auto renumber = [&](std::uint32_t& number) {
-      used |= number == i;
-      if (number > i) --number;
-    };
-    for (Expr& expr : program.body.exprs) {
-      if (expr.op == Operation::Load || expr.op == Operation::Length) renumber(expr.imm);
-    }
-    for (Stmt& stmt : program.body.stmts) {
-      if (Store* store = std::get_if<Store>(&stmt)) renumber(store->buffer.index);
-      if (Atomic* atomic = std::get_if<Atomic>(&stmt)) renumber(atomic->buffer.index);
-    }
-    program.buffers.erase(program.buffers.begin() + i);
-    candidate.contents.erase(candidate.contents.begin() + i);
-    const bool dropped = !used && attempt(std::move(candidate));
-    smaller |= dropped;
-    if (!dropped) ++i;
-  }
-  return smaller;
+  return each([&] { return best_.program().buffers.size(); },
+              [&](std::uint32_t i) {
+                bool used = false;
+                return attempt([&](Case& c) {
+                  const auto renumber = [&](std::uint32_t& number) {
+                    used |= number == i;
+                    if (number > i) --number;
+                  };
+                  for (Expr& expr : c.program().body.exprs) {
+                    if (expr.op == Operation::Load || expr.op == Operation::Length)
+                      renumber(expr.imm);
+                  }
+                  for (Stmt& stmt : c.program().body.stmts) {
+                    if (Store* store = std::get_if<Store>(&stmt)) renumber(store->buffer.index);
+                    if (Atomic* atomic = std::get_if<Atomic>(&stmt)) renumber(atomic->buffer.index);
+                  }
+                  if (used) return;
+                  c.program().buffers.erase(c.program().buffers.begin() + i);
+                  c.contents.erase(c.contents.begin() + i);
+                });
+              });
 }
 
 // One at a time: a single place, half as many, one less.
 bool Reducer::shrink_shape() {
   bool smaller = false;
   const auto shrink = [&](auto extent_of) {
-    for (bool again = true; again;) {
-      again = false;
+    const auto once = [&] {
       const std::uint32_t extent = extent_of(best_);
-      for (std::uint32_t value : {1u, extent / 2, extent - 1}) {
-        if (extent == 0 || value == 0 || value >= extent || again) continue;
-        Case candidate = best_;
-        extent_of(candidate) = value;
-        again = attempt(std::move(candidate));
-        smaller |= again;
-      }
-    }
+      const std::array values{1u, extent / 2, extent - 1};
+      return std::ranges::any_of(values, [&](std::uint32_t value) {
+        return value > 0 && value < extent && attempt([&](Case& c) { extent_of(c) = value; });
+      });
+    };
+    while (once()) smaller = true;
   };
   for (std::size_t axis = 0; axis < 3; ++axis) {
     shrink([&](Case& c) -> std::uint32_t& { return c.grid[axis]; });
@@ -505,36 +454,27 @@ bool Reducer::shrink_contents() {
     const bool workgroup = best_.program().buffers[i].access == BufferAccess::Workgroup;
     const std::size_t each = stride(best_.program().buffers[i].element);
     const auto attempt_count = [&](std::uint32_t count) {
-      Case candidate = best_;
-      candidate.program().buffers[i].count = count;
-      return attempt(std::move(candidate));
+      return attempt([&](Case& c) { c.program().buffers[i].count = count; });
     };
     smaller |= attempt_count(workgroup ? 1 : 0);
     while (attempt_count(best_.program().buffers[i].count / 2)) smaller = true;
 
+    const auto size = [&] { return best_.contents[i].size(); };
     const auto attempt_size = [&](std::size_t bytes) {
-      Case candidate = best_;
-      if (bytes < candidate.program().buffers[i].count * each) return false;
-      candidate.contents[i].resize(bytes);
-      return attempt(std::move(candidate));
+      return bytes >= best_.program().buffers[i].count * each &&
+             attempt([&](Case& c) { c.contents[i].resize(bytes); });
     };
     smaller |= !workgroup && attempt_size(0);
-    while (!best_.contents[i].empty() && attempt_size(best_.contents[i].size() / each / 2 * each)) {
-      smaller = true;
-    }
-    while (best_.contents[i].size() >= each && attempt_size(best_.contents[i].size() - each)) {
-      smaller = true;
-    }
+    while (size() > 0 && attempt_size(size() / each / 2 * each)) smaller = true;
+    while (size() >= each && attempt_size(size() - each)) smaller = true;
 
     // Zeros instead: everywhere, in halves, and so on to single elements.
-    for (std::size_t length = best_.contents[i].size(); length >= each; length /= 2) {
-      for (std::size_t begin = 0; begin < best_.contents[i].size(); begin += length) {
-        Case candidate = best_;
-        std::vector<std::byte>& bytes = candidate.contents[i];
-        const std::size_t end = std::min(begin + length, bytes.size());
-        std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(begin),
-                  bytes.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
-        smaller |= attempt(std::move(candidate));
+    for (std::size_t length = size(); length >= each; length /= 2) {
+      for (std::size_t begin = 0; begin < size(); begin += length) {
+        smaller |= attempt([&](Case& c) {
+          const auto first = c.contents[i].begin() + static_cast<std::ptrdiff_t>(begin);
+          std::fill_n(first, std::min(length, size() - begin), std::byte{0});
+        });
       }
     }
   }
@@ -545,7 +485,6 @@ Case Reducer::run() {
   for (bool smaller = true; smaller && tries_ > 0;) {
     smaller = false;
     for (std::size_t i = best_.module.items.size(); i-- > 0;) {
-      if (i >= best_.module.items.size()) continue;
       smaller |= drop_statements(i);
       smaller |= take_apart(i);
       smaller |= inline_lets(i);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 
+#include "vyre/base/text.h"
 #include "vyre/interp/machine.h"
 
 namespace vyre {
@@ -12,7 +13,6 @@ namespace vyre {
 class Groups {
  public:
   Groups(const Grid& grid, const Schedule& schedule) : grid_(grid), schedule_(schedule) {
-    __extension__ using Wide = unsigned __int128;
     const Wide count = Wide{grid[0]} * grid[1] * grid[2];
     // Nobody waits for the end of so many; the number only has to be too large.
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max() / 2;
@@ -29,7 +29,6 @@ class Groups {
   std::uint64_t count() const { return count_; }
 
   Ids operator[](std::uint64_t i) const {
-    __extension__ using Wide = unsigned __int128;
     if (schedule_.kind == Schedule::Kind::Reverse) i = count_ - 1 - i;
     if (schedule_.has_seed()) {
       i = static_cast<std::uint64_t>((Wide{i} * factor_ + offset_) % count_);
@@ -47,45 +46,45 @@ class Groups {
   std::uint64_t factor_ = 1;
 };
 
-// Runs a few workgroups at a time, each of which has a machine, and lets them take turns at random.
+// In a mixed schedule so many workgroups run at the same time.
 inline constexpr std::uint32_t kMixedGroups = 4;
 
+// Runs workgroups until there are none left. Those that run at the same time have a machine each,
+// and take turns at random.
 template <class Watch>
-Result<RunStats> run_mixed(const Script& script, std::span<const Memory> buffers,
-                           const Groups& groups, Control& control, Watch& watch) {
+void run_groups(const Script& script, std::span<const Memory> buffers, const Groups& groups,
+                Control& control, Watch& watch, bool threaded = false, bool reports = true) {
   using Progress = typename Machine<Watch>::Progress;
+  const std::size_t at_once =
+      control.options.schedule.kind == Schedule::Kind::Mixed ? kMixedGroups : 1;
   std::vector<std::unique_ptr<Machine<Watch>>> machines;
   std::vector<std::uint32_t> busy;
   std::uint64_t next = 0;
-  while (next < std::min<std::uint64_t>(kMixedGroups, groups.count())) {
+  const auto is_left = [&] { return (next = control.begun++) < groups.count(); };
+  while (machines.size() < at_once && is_left()) {
     busy.push_back(static_cast<std::uint32_t>(machines.size()));
-    machines.push_back(std::make_unique<Machine<Watch>>(script, buffers, control, watch));
+    machines.push_back(
+        std::make_unique<Machine<Watch>>(script, buffers, control, watch, threaded, reports));
     watch.switch_to(busy.back());
-    machines.back()->begin(groups[next++]);
+    machines.back()->begin(groups[next]);
   }
   Random random(control.options.schedule.seed);
-  RunStats total;
   while (!busy.empty()) {
-    std::uint32_t& chosen = busy[random.below(static_cast<std::uint32_t>(busy.size()))];
+    const auto count = static_cast<std::uint32_t>(busy.size());
+    std::uint32_t& chosen = busy[count == 1 ? 0 : random.below(count)];
     Machine<Watch>& machine = *machines[chosen];
     watch.switch_to(chosen);
     const Progress progress = machine.go_on();
     if (progress == Progress::Going) continue;
-    if (progress == Progress::Stopped) {
-      if (machine.failure.empty()) return diagnose<message::interrupted>();
-      return machine.failure;
-    }
-    if (next < groups.count()) {
-      machine.begin(groups[next++]);
+    if (progress == Progress::Stopped) return control.end(machine.stats(), machine.failure, false);
+    if (is_left()) {
+      machine.begin(groups[next]);
       continue;
     }
-    total += machine.stats();
+    control.end(machine.stats(), {}, true);
     std::swap(chosen, busy.back());
     busy.pop_back();
   }
-  control.report();
-  if (control.stopped()) return diagnose<message::interrupted>();
-  return total;
 }
 
 // Runs all workgroups for who watches them.
@@ -95,18 +94,8 @@ Result<RunStats> run_watched(const Script& script, const Grid& grid,
                              Watch& watch) {
   const Groups groups(grid, options.schedule);
   Control control{options, groups.count()};
-  if (options.schedule.kind == Schedule::Kind::Mixed) {
-    return run_mixed(script, buffers, groups, control, watch);
-  }
-  Machine<Watch> machine(script, buffers, control, watch);
-  for (std::uint64_t i = 0; i < groups.count(); ++i) {
-    if (machine.run(groups[i])) continue;
-    if (machine.failure.empty()) return diagnose<message::interrupted>();
-    return machine.failure;
-  }
-  control.report();
-  if (control.stopped()) return diagnose<message::interrupted>();
-  return machine.stats();
+  run_groups(script, buffers, groups, control, watch);
+  return control.result();
 }
 
 }  // namespace vyre

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <limits>
+#include <mutex>
 #include <numeric>
 #include <span>
 #include <vector>
 
 #include "vyre/base/random.h"
-#include "vyre/interp/interp.h"
+#include "vyre/base/result.h"
 #include "vyre/interp/script.h"
 #include "vyre/ir/eval.h"
+#include "vyre/ir/run.h"
 
 namespace vyre {
 
@@ -29,13 +30,17 @@ struct NoWatch {
   void barrier() {}
 };
 
-// What the machines of one run share: how far it is, and when to stop.
+// What the machines of one run share: how far it is, when to stop, and what came of it.
 struct Control {
   const RunOptions& options;
   const std::uint64_t groups;
+  std::atomic<std::uint64_t> begun = 0;     // of the groups; the number of the next one
   std::atomic<std::uint64_t> finished = 0;  // of the groups
   std::uint64_t spent = 0;                  // of the steps, where they are limited
   std::atomic<bool> failed = false;
+  std::mutex mutex = {};  // for what follows
+  RunStats total = {};
+  std::vector<Diagnostic> failure = {};
 
   bool stopped() const {
     return failed || (options.stop != nullptr && options.stop->load(std::memory_order_relaxed));
@@ -44,6 +49,20 @@ struct Control {
     if (!options.progress || groups == 0) return;
     options.progress(static_cast<double>(finished.load(std::memory_order_relaxed)) /
                      static_cast<double>(groups));
+  }
+  // A machine does no more: it has run what there was, or is to stop for this reason, if any.
+  void end(const RunStats& stats, const std::vector<Diagnostic>& reason, bool ran_all) {
+    const std::lock_guard lock(mutex);
+    total.steps += stats.steps;
+    total.evaluations += stats.evaluations;
+    if (!ran_all) failed = true;
+    if (!reason.empty()) failure = reason;
+  }
+  Result<RunStats> result() const {
+    if (!failure.empty()) return failure;
+    report();
+    if (stopped()) return diagnose<message::interrupted>();
+    return total;
   }
 };
 
@@ -122,19 +141,91 @@ class Machine {
  public:
   // `threaded`: other machines run at the same time; `reports`: this one tells how far they are.
   Machine(const Script& script, std::span<const Memory> buffers, Control& control, Watch& watch,
-          bool threaded = false, bool reports = true);
+          bool threaded = false, bool reports = true)
+      : script_(script),
+        control_(control),
+        watch_(watch),
+        access_(threaded),
+        invocations_(script.program().workgroup_size[0] * script.program().workgroup_size[1] *
+                     script.program().workgroup_size[2]),
+        interleaved_(control.options.schedule.kind == Schedule::Kind::RoundRobin ||
+                     control.options.schedule.has_seed()),
+        keeps_all_(interleaved_ || script.has_barrier),
+        reports_(reports),
+        values_(script.body.values) {
+    for (std::size_t i = 0; i < script.program().buffers.size(); ++i) {
+      const BufferDecl& buffer = script.program().buffers[i];
+      Memory memory = buffers[i];
+      if (buffer.access == BufferAccess::Workgroup) {
+        const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
+        memory = workgroup_memory_.emplace_back(bytes);
+      }
+      elements_.push_back(elements_of(buffer, memory));
+    }
+    const std::size_t kept = keeps_all_ ? invocations_ : 1;
+    pcs_.resize(kept);
+    locals_.resize(kept * script.body.locals);
+    for (const BodyScript& op : script.ops)
+      ops_.push_back({std::vector<Bits>(op.locals), op.values});
+  }
 
   // Runs one workgroup to its end. False: the run is to stop, for the reason in `failure` if any.
-  bool run(const Ids& group);
+  bool run(const Ids& group) {
+    begin(group);
+    Progress progress = go_on();
+    while (progress == Progress::Going) progress = go_on();
+    return progress == Progress::Ended;
+  }
 
   // The same in pieces, for who runs several workgroups at a time: begin(), then go_on() until the
   // workgroup has ended.
   enum class Progress : std::uint8_t { Going, Ended, Stopped };
-  void begin(const Ids& group);
-  Progress go_on();
+  void begin(const Ids& group) {
+    group_ = group;
+    for (auto& memory : workgroup_memory_) std::ranges::fill(memory, std::byte{});
+    watch_.begin_group(group);
+    std::ranges::fill(pcs_, 0);
+    // Each workgroup has an order of its own, whichever machine runs it.
+    random_ = Random(control_.options.schedule.seed);
+    for (std::uint32_t id : group) random_ = Random(random_.next() + id);
+    line_up();
+  }
+
+  // Gives one invocation its turn.
+  Progress go_on() {
+    if (control_.options.schedule.has_seed()) {
+      const auto count = static_cast<std::uint32_t>(runnable_.size());
+      std::swap(runnable_[random_.below(count)], runnable_.back());
+    }
+    const std::uint32_t invocation = runnable_.back();
+    runnable_.pop_back();
+    const bool in_rounds = control_.options.schedule.kind == Schedule::Kind::RoundRobin;
+    switch (turn(invocation)) {
+      case Pause::Turn: (in_rounds ? later_ : runnable_).push_back(invocation); break;
+      case Pause::Barrier: waiting_.push_back(invocation); break;
+      case Pause::Ended: break;
+      case Pause::Stopped: return Progress::Stopped;
+    }
+    if (runnable_.empty()) {
+      std::ranges::reverse(later_);
+      std::swap(runnable_, later_);
+    }
+    if (!runnable_.empty()) return Progress::Going;
+    if (waiting_.empty()) {
+      control_.finished.fetch_add(1, std::memory_order_relaxed);
+      return Progress::Ended;
+    }
+    return pass_barrier() ? Progress::Going : Progress::Stopped;
+  }
 
   // The result of one of the script's ops; it takes as many steps as it takes.
-  Bits call_op(std::uint32_t op, std::span<const Bits> arguments);
+  Bits call_op(std::uint32_t op, std::span<const Bits> arguments) {
+    const Frame frame{&script_.ops[op], ops_[op].locals.data(), ops_[op].values.data()};
+    std::ranges::copy(arguments, frame.locals);
+    std::uint32_t pc = 0;
+    if (advance(frame, pc, false) != Pause::Ended) return {};
+    return frame.values[frame.script->steps[pc - 1].value.index];
+  }
 
   std::vector<Diagnostic> failure;
   RunStats stats() const { return {steps_ - allowance_, evaluations_}; }
@@ -152,17 +243,206 @@ class Machine {
     std::vector<Bits> values;
   };
 
-  void line_up();
-  bool pass_barrier();
-  Pause turn(std::uint32_t invocation);
-  Pause advance(const Frame& frame, std::uint32_t& pc, bool single);
-  void evaluate(const Frame& frame, const Step& step);
-  Bits value_of(const Frame& frame, const Node& node);
-  Bits call(const Frame& caller, const Node& node);
-  void store(const Step& step, std::uint32_t index, const Bits& value);
-  std::uint32_t update(const Frame& frame, const Step& step);
-  bool spend();
-  void diverged();
+  // All invocations can run.
+  void line_up() {
+    waiting_.clear();
+    runnable_.resize(invocations_);
+    std::iota(runnable_.begin(), runnable_.end(), 0);
+    if (control_.options.schedule.kind != Schedule::Kind::Reverse) std::ranges::reverse(runnable_);
+  }
+
+  // Those at a barrier go on when everybody is there.
+  bool pass_barrier() {
+    const auto elsewhere = [&](std::uint32_t i) { return pcs_[i] != pcs_[waiting_[0]]; };
+    if (waiting_.size() != invocations_ || std::ranges::any_of(waiting_, elsewhere)) {
+      diverged();
+      return false;
+    }
+    watch_.barrier();
+    line_up();
+    return true;
+  }
+
+  Pause turn(std::uint32_t invocation) {
+    invocation_ = invocation;
+    local_ = local_ids(script_.program(), invocation);
+    const std::size_t kept = keeps_all_ ? invocation : 0;
+    if (!keeps_all_) pcs_[0] = 0;
+    const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
+    return advance(frame, pcs_[kept], interleaved_);
+  }
+
+  // Executes steps until the invocation waits or ends; just one step when `single`.
+  Pause advance(const Frame& frame, std::uint32_t& pc, bool single) {
+    const bool watched = frame.script == &script_.body;
+    for (;;) {
+      if (allowance_ == 0 && !spend()) {
+        stopped_ = true;
+        return Pause::Stopped;
+      }
+      --allowance_;
+      const Step& step = frame.script->steps[pc++];
+      if (watched) watch_.begin_step(step, invocation_);
+      evaluate(frame, step);
+      if (stopped_) return Pause::Stopped;  // in a call: the step has no values to work with
+      const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
+      Pause pause = Pause::Turn;
+      bool pauses = single;
+      switch (step.kind) {
+        case Step::Kind::Set:
+          frame.locals[step.local.index] = frame.values[step.value.index];
+          break;
+        case Step::Kind::Store:
+          store(step, value(step.index), frame.values[step.value.index]);
+          break;
+        case Step::Kind::Atomic: {
+          const std::uint32_t old = update(frame, step);
+          if (step.local.exists()) frame.locals[step.local.index] = {{old}};
+          break;
+        }
+        case Step::Kind::Branch:
+          if (value(step.value) == 0) pc = step.target;
+          break;
+        case Step::Kind::Enter:
+          frame.locals[step.local.index] = frame.values[step.from.index];
+          frame.locals[step.limit] = frame.values[step.value.index];
+          if (value(step.from) >= value(step.value)) pc = step.target;
+          break;
+        case Step::Kind::Again:
+          if (++frame.locals[step.local.index].lanes[0] < frame.locals[step.limit].lanes[0]) {
+            pc = step.target;
+          }
+          break;
+        case Step::Kind::Jump: pc = step.target; break;
+        case Step::Kind::Barrier:
+          pause = Pause::Barrier;
+          pauses = true;
+          break;
+        case Step::Kind::Return:
+          pause = Pause::Ended;
+          pauses = true;
+          break;
+      }
+      if (watched) watch_.end_step(step, frame.locals, frame.values);
+      if (pauses) return pause;
+    }
+  }
+
+  void evaluate(const Frame& frame, const Step& step) {
+    evaluations_ += step.last - step.first;
+    for (std::uint32_t i = step.first; i < step.last; ++i) {
+      const Node& node = frame.script->nodes[i];
+      frame.values[node.id] = value_of(frame, node);
+    }
+  }
+
+  Bits value_of(const Frame& frame, const Node& node) {
+    const auto value = [&](std::size_t arg) -> const Bits& {
+      return frame.values[node.args[arg].index];
+    };
+    const auto lane = [&](std::size_t arg) { return value(arg).lanes[0]; };
+    const auto listed = [&](std::size_t arg) {
+      return frame.values[frame.script->operands[node.args[0].index + arg].index].lanes[0];
+    };
+    switch (node.op) {
+      case Operation::Literal: break;  // never among the nodes
+      case Operation::Local: return frame.locals[node.imm];
+      case Operation::Load: {
+        const Elements& from = elements_[node.imm];
+        const std::uint32_t index = lane(0);
+        const bool inside = index < from.length;
+        const Bits loaded = inside ? access_.load(from, index) : Bits{};
+        watch_.load(node, index, inside, loaded);
+        return loaded;
+      }
+      case Operation::Length: return {{static_cast<std::uint32_t>(elements_[node.imm].length)}};
+      case Operation::InvocationId:
+        return {{group_[node.detail] * script_.program().workgroup_size[node.detail] +
+                 local_[node.detail]}};
+      case Operation::WorkgroupId: return {{group_[node.detail]}};
+      case Operation::LocalId: return {{local_[node.detail]}};
+      case Operation::Select: return value(lane(0) != 0 ? 1 : 2);
+      case Operation::Cast:
+        return eval_cast(node.type, static_cast<DataType>(node.detail), value(0));
+      case Operation::Vec2: return {{lane(0), lane(1)}};
+      case Operation::Vec4: return {{listed(0), listed(1), listed(2), listed(3)}};
+      case Operation::Lane: return {{value(0).lanes[node.detail]}};
+      case Operation::Call: return call(frame, node);
+#define OPERATION(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+        return eval(node.op, node.type, value(0), value(1));
+    }
+    return {};
+  }
+
+  // An op does not call itself, directly or through others, so one frame for each is enough.
+  Bits call(const Frame& caller, const Node& node) {
+    for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
+      ops_[node.imm].locals[i] =
+          caller.values[caller.script->operands[node.args[0].index + i].index];
+    }
+    return call_op(node.imm, {});
+  }
+
+  void store(const Step& step, std::uint32_t index, const Bits& value) {
+    const Elements& to = elements_[step.buffer.index];
+    const bool inside = index < to.length;
+    if (inside) access_.store(to, index, value);
+    watch_.store(step, index, inside, value);
+  }
+
+  std::uint32_t update(const Frame& frame, const Step& step) {
+    const auto value = [&](ExprId id) { return id.exists() ? frame.values[id.index].lanes[0] : 0; };
+    const Elements& to = elements_[step.buffer.index];
+    const std::uint32_t index = value(step.index);
+    const bool inside = index < to.length;
+    std::uint32_t old = 0;
+    std::uint32_t now = 0;
+    if (inside) {
+      auto element = access_.template word<std::uint32_t>(to.bytes + std::uint64_t{index} * 4);
+      old = element.load();
+      do {
+        now = eval_atomic(step.atomic, to.element, old, value(step.expected), value(step.value));
+      } while (!element.compare_exchange_weak(old, now));
+    }
+    watch_.atomic(step, index, inside, old, now);
+    return old;
+  }
+
+  // Takes the next portion of steps. A run with a limit has one thread; where it has several
+  // machines they take single steps, so that the count is exact.
+  bool spend() {
+    const RunOptions& options = control_.options;
+    if (options.max_steps != 0 && control_.spent == options.max_steps) {
+      failure = {diagnose<message::too_many_steps>(options.max_steps)};
+      return false;
+    }
+    if (reports_) control_.report();
+    if (control_.stopped()) return false;
+    allowance_ = 1 << 14;
+    if (options.max_steps != 0) {
+      if (options.schedule.kind == Schedule::Kind::Mixed) allowance_ = 1;
+      allowance_ = std::min(allowance_, options.max_steps - control_.spent);
+      control_.spent += allowance_;
+    }
+    steps_ += allowance_;
+    return true;
+  }
+
+  void diverged() {
+    const auto local_text = [&](std::uint32_t i) {
+      return ids_text(local_ids(script_.program(), i));
+    };
+    // Somebody who is not where the first one waits.
+    std::uint32_t other = 0;
+    const auto waits = [&](std::uint32_t i) {
+      return std::ranges::find(waiting_, i) != waiting_.end();
+    };
+    while (waits(other) && pcs_[other] == pcs_[waiting_[0]]) ++other;
+    failure = {diagnose<message::divergence>(ids_text(group_), local_text(waiting_[0]),
+                                             local_text(other),
+                                             waits(other) ? "at another one" : "has ended")};
+  }
 
   const Script& script_;
   Control& control_;
@@ -191,298 +471,5 @@ class Machine {
   std::uint64_t evaluations_ = 0;
   bool stopped_ = false;
 };
-
-template <class Watch>
-Machine<Watch>::Machine(const Script& script, std::span<const Memory> buffers, Control& control,
-                        Watch& watch, bool threaded, bool reports)
-    : script_(script),
-      control_(control),
-      watch_(watch),
-      access_(threaded),
-      invocations_(script.program().workgroup_size[0] * script.program().workgroup_size[1] *
-                   script.program().workgroup_size[2]),
-      interleaved_(control.options.schedule.kind == Schedule::Kind::RoundRobin ||
-                   control.options.schedule.has_seed()),
-      keeps_all_(interleaved_ || script.has_barrier),
-      reports_(reports),
-      values_(script.body.values) {
-  for (std::size_t i = 0; i < script.program().buffers.size(); ++i) {
-    const BufferDecl& buffer = script.program().buffers[i];
-    Memory memory = buffers[i];
-    if (buffer.access == BufferAccess::Workgroup) {
-      const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
-      memory = workgroup_memory_.emplace_back(bytes);
-    }
-    elements_.push_back(elements_of(buffer, memory));
-  }
-  const std::size_t kept = keeps_all_ ? invocations_ : 1;
-  pcs_.resize(kept);
-  locals_.resize(kept * script.body.locals);
-  for (const BodyScript& op : script.ops) ops_.push_back({std::vector<Bits>(op.locals), op.values});
-}
-
-template <class Watch>
-bool Machine<Watch>::run(const Ids& group) {
-  begin(group);
-  Progress progress = Progress::Going;
-  while (progress == Progress::Going) progress = go_on();
-  return progress == Progress::Ended;
-}
-
-template <class Watch>
-void Machine<Watch>::begin(const Ids& group) {
-  group_ = group;
-  for (auto& memory : workgroup_memory_) std::ranges::fill(memory, std::byte{});
-  watch_.begin_group(group);
-  std::ranges::fill(pcs_, 0);
-  // Each workgroup has an order of its own, whichever machine runs it.
-  random_ = Random(control_.options.schedule.seed);
-  for (std::uint32_t id : group) random_ = Random(random_.next() + id);
-  line_up();
-}
-
-// All invocations can run.
-template <class Watch>
-void Machine<Watch>::line_up() {
-  waiting_.clear();
-  runnable_.resize(invocations_);
-  std::iota(runnable_.begin(), runnable_.end(), 0);
-  if (control_.options.schedule.kind != Schedule::Kind::Reverse) std::ranges::reverse(runnable_);
-}
-
-// Gives one invocation its turn.
-template <class Watch>
-typename Machine<Watch>::Progress Machine<Watch>::go_on() {
-  if (control_.options.schedule.has_seed()) {
-    const auto count = static_cast<std::uint32_t>(runnable_.size());
-    std::swap(runnable_[random_.below(count)], runnable_.back());
-  }
-  const std::uint32_t invocation = runnable_.back();
-  runnable_.pop_back();
-  const bool in_rounds = control_.options.schedule.kind == Schedule::Kind::RoundRobin;
-  switch (turn(invocation)) {
-    case Pause::Turn: (in_rounds ? later_ : runnable_).push_back(invocation); break;
-    case Pause::Barrier: waiting_.push_back(invocation); break;
-    case Pause::Ended: break;
-    case Pause::Stopped: return Progress::Stopped;
-  }
-  if (runnable_.empty()) {
-    std::ranges::reverse(later_);
-    std::swap(runnable_, later_);
-  }
-  if (!runnable_.empty()) return Progress::Going;
-  if (waiting_.empty()) {
-    control_.finished.fetch_add(1, std::memory_order_relaxed);
-    return Progress::Ended;
-  }
-  return pass_barrier() ? Progress::Going : Progress::Stopped;
-}
-
-// Those at a barrier go on when everybody is there.
-template <class Watch>
-bool Machine<Watch>::pass_barrier() {
-  const auto elsewhere = [&](std::uint32_t i) { return pcs_[i] != pcs_[waiting_[0]]; };
-  if (waiting_.size() != invocations_ || std::ranges::any_of(waiting_, elsewhere)) {
-    diverged();
-    return false;
-  }
-  watch_.barrier();
-  line_up();
-  return true;
-}
-
-template <class Watch>
-typename Machine<Watch>::Pause Machine<Watch>::turn(std::uint32_t invocation) {
-  invocation_ = invocation;
-  local_ = local_ids(script_.program(), invocation);
-  const std::size_t kept = keeps_all_ ? invocation : 0;
-  if (!keeps_all_) pcs_[0] = 0;
-  const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
-  return advance(frame, pcs_[kept], interleaved_);
-}
-
-// Executes steps until the invocation waits or ends; just one step when `single`.
-template <class Watch>
-typename Machine<Watch>::Pause Machine<Watch>::advance(const Frame& frame, std::uint32_t& pc,
-                                                       bool single) {
-  const bool watched = frame.script == &script_.body;
-  for (;;) {
-    if (allowance_ == 0 && !spend()) {
-      stopped_ = true;
-      return Pause::Stopped;
-    }
-    --allowance_;
-    const Step& step = frame.script->steps[pc++];
-    if (watched) watch_.begin_step(step, invocation_);
-    evaluate(frame, step);
-    if (stopped_) return Pause::Stopped;  // in a call: the step has no values to work with
-    const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
-    Pause pause = Pause::Turn;
-    bool pauses = single;
-    switch (step.kind) {
-      case Step::Kind::Set: frame.locals[step.local.index] = frame.values[step.value.index]; break;
-      case Step::Kind::Store: store(step, value(step.index), frame.values[step.value.index]); break;
-      case Step::Kind::Atomic: {
-        const std::uint32_t old = update(frame, step);
-        if (step.local.exists()) frame.locals[step.local.index] = {{old}};
-        break;
-      }
-      case Step::Kind::Branch:
-        if (value(step.value) == 0) pc = step.target;
-        break;
-      case Step::Kind::Enter:
-        frame.locals[step.local.index] = frame.values[step.from.index];
-        frame.locals[step.limit] = frame.values[step.value.index];
-        if (value(step.from) >= value(step.value)) pc = step.target;
-        break;
-      case Step::Kind::Again:
-        if (++frame.locals[step.local.index].lanes[0] < frame.locals[step.limit].lanes[0]) {
-          pc = step.target;
-        }
-        break;
-      case Step::Kind::Jump: pc = step.target; break;
-      case Step::Kind::Barrier:
-        pause = Pause::Barrier;
-        pauses = true;
-        break;
-      case Step::Kind::Return:
-        pause = Pause::Ended;
-        pauses = true;
-        break;
-    }
-    if (watched) watch_.end_step(step, frame.locals, frame.values);
-    if (pauses) return pause;
-  }
-}
-
-template <class Watch>
-void Machine<Watch>::evaluate(const Frame& frame, const Step& step) {
-  evaluations_ += step.last - step.first;
-  for (std::uint32_t i = step.first; i < step.last; ++i) {
-    const Node& node = frame.script->nodes[i];
-    frame.values[node.id] = value_of(frame, node);
-  }
-}
-
-template <class Watch>
-Bits Machine<Watch>::value_of(const Frame& frame, const Node& node) {
-  const auto value = [&](std::size_t arg) -> const Bits& {
-    return frame.values[node.args[arg].index];
-  };
-  const auto lane = [&](std::size_t arg) { return value(arg).lanes[0]; };
-  const auto listed = [&](std::size_t arg) {
-    return frame.values[frame.script->operands[node.args[0].index + arg].index].lanes[0];
-  };
-  switch (node.op) {
-    case Operation::Literal: break;  // never among the nodes
-    case Operation::Local: return frame.locals[node.imm];
-    case Operation::Load: {
-      const Elements& from = elements_[node.imm];
-      const std::uint32_t index = lane(0);
-      const bool inside = index < from.length;
-      const Bits loaded = inside ? access_.load(from, index) : Bits{};
-      watch_.load(node, index, inside, loaded);
-      return loaded;
-    }
-    case Operation::Length: return {{static_cast<std::uint32_t>(elements_[node.imm].length)}};
-    case Operation::InvocationId:
-      return {{group_[node.detail] * script_.program().workgroup_size[node.detail] +
-               local_[node.detail]}};
-    case Operation::WorkgroupId: return {{group_[node.detail]}};
-    case Operation::LocalId: return {{local_[node.detail]}};
-    case Operation::Select: return value(lane(0) != 0 ? 1 : 2);
-    case Operation::Cast: return eval_cast(node.type, static_cast<DataType>(node.detail), value(0));
-    case Operation::Vec2: return {{lane(0), lane(1)}};
-    case Operation::Vec4: return {{listed(0), listed(1), listed(2), listed(3)}};
-    case Operation::Lane: return {{value(0).lanes[node.detail]}};
-    case Operation::Call: return call(frame, node);
-#define OPERATION(name, tag) case Operation::name:
-#include "vyre/ir/ops.def"
-      return eval(node.op, node.type, value(0), value(1));
-  }
-  return {};
-}
-
-// An op does not call itself, directly or through others, so one frame for each is enough.
-template <class Watch>
-Bits Machine<Watch>::call(const Frame& caller, const Node& node) {
-  for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
-    ops_[node.imm].locals[i] = caller.values[caller.script->operands[node.args[0].index + i].index];
-  }
-  return call_op(node.imm, {});
-}
-
-template <class Watch>
-Bits Machine<Watch>::call_op(std::uint32_t op, std::span<const Bits> arguments) {
-  const Frame frame{&script_.ops[op], ops_[op].locals.data(), ops_[op].values.data()};
-  std::ranges::copy(arguments, frame.locals);
-  std::uint32_t pc = 0;
-  if (advance(frame, pc, false) != Pause::Ended) return {};
-  return frame.values[frame.script->steps[pc - 1].value.index];
-}
-
-template <class Watch>
-void Machine<Watch>::store(const Step& step, std::uint32_t index, const Bits& value) {
-  const Elements& to = elements_[step.buffer.index];
-  const bool inside = index < to.length;
-  if (inside) access_.store(to, index, value);
-  watch_.store(step, index, inside, value);
-}
-
-template <class Watch>
-std::uint32_t Machine<Watch>::update(const Frame& frame, const Step& step) {
-  const auto value = [&](ExprId id) { return id.exists() ? frame.values[id.index].lanes[0] : 0; };
-  const Elements& to = elements_[step.buffer.index];
-  const std::uint32_t index = value(step.index);
-  const bool inside = index < to.length;
-  std::uint32_t old = 0;
-  std::uint32_t now = 0;
-  if (inside) {
-    auto element = access_.template word<std::uint32_t>(to.bytes + std::uint64_t{index} * 4);
-    old = element.load();
-    do {
-      now = eval_atomic(step.atomic, to.element, old, value(step.expected), value(step.value));
-    } while (!element.compare_exchange_weak(old, now));
-  }
-  watch_.atomic(step, index, inside, old, now);
-  return old;
-}
-
-// Takes the next portion of steps. A run with a limit has one thread; where it has several machines
-// they take single steps, so that the count is exact.
-template <class Watch>
-bool Machine<Watch>::spend() {
-  const RunOptions& options = control_.options;
-  if (options.max_steps != 0 && control_.spent == options.max_steps) {
-    failure = {diagnose<message::too_many_steps>(options.max_steps)};
-    return false;
-  }
-  if (reports_) control_.report();
-  if (control_.stopped()) return false;
-  allowance_ = 1 << 14;
-  if (options.max_steps != 0) {
-    if (options.schedule.kind == Schedule::Kind::Mixed) allowance_ = 1;
-    allowance_ = std::min(allowance_, options.max_steps - control_.spent);
-    control_.spent += allowance_;
-  }
-  steps_ += allowance_;
-  return true;
-}
-
-template <class Watch>
-void Machine<Watch>::diverged() {
-  const auto local_text = [&](std::uint32_t i) {
-    return ids_text(local_ids(script_.program(), i));
-  };
-  // Somebody who is not where the first one waits.
-  std::uint32_t other = 0;
-  const auto waits = [&](std::uint32_t i) {
-    return std::ranges::find(waiting_, i) != waiting_.end();
-  };
-  while (waits(other) && pcs_[other] == pcs_[waiting_[0]]) ++other;
-  failure = {diagnose<message::divergence>(ids_text(group_), local_text(waiting_[0]),
-                                           local_text(other),
-                                           waits(other) ? "at another one" : "has ended")};
-}
 
 }  // namespace vyre

@@ -11,7 +11,7 @@
 
 #include "vyre/base/zeroed.h"
 #include "vyre/interp/groups.h"
-#include "vyre/interp/machine.h"
+#include "vyre/interp/interp.h"
 
 namespace vyre {
 namespace {
@@ -24,7 +24,7 @@ constexpr bool conflict(AccessKind a, AccessKind b) {
   return a != b;  // a plain read beside an atomic
 }
 
-// A place of the program that accesses memory: a node of its script, or behind them a statement.
+// A place of the program that accesses memory: a node of its script, or after them a statement.
 using Place = std::uint32_t;
 
 Place place_of(const Script& script, const Node& node) {
@@ -259,8 +259,11 @@ class WitnessWatch : public NoWatch {
 std::vector<bool> written_buffers(const Program& program) {
   std::vector<bool> written(program.buffers.size());
   for (const Stmt& stmt : program.body.stmts) {
-    if (const Store* store = std::get_if<Store>(&stmt)) written[store->buffer.index] = true;
-    if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) written[atomic->buffer.index] = true;
+    std::visit(
+        [&](const auto& s) {
+          if constexpr (requires { s.buffer; }) written[s.buffer.index] = true;
+        },
+        stmt);
   }
   return written;
 }

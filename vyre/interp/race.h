@@ -14,9 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "vyre/interp/interp.h"
+#include "vyre/base/result.h"
+#include "vyre/ir/run.h"
 
 namespace vyre {
+
+struct Script;
 
 enum class AccessKind : std::uint8_t { Read, Write, Atomic };
 

@@ -1,7 +1,6 @@
 #include "vyre/interp/trace.h"
 
 #include "vyre/interp/groups.h"
-#include "vyre/interp/machine.h"
 
 namespace vyre {
 namespace {

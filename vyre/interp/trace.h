@@ -5,8 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "vyre/interp/interp.h"
+#include "vyre/base/result.h"
 #include "vyre/interp/script.h"
+#include "vyre/ir/run.h"
 
 namespace vyre {
 

@@ -43,8 +43,8 @@ Spot spot_of_text(std::string_view text) {
 
 }  // namespace
 
-Interner::Interner(Body& body, std::size_t expected)
-    : body_(body), expected_(expected), seed_(hash_seed()) {}
+Interner::Interner(Body& body, std::size_t expected, bool distinct)
+    : body_(body), expected_(expected), distinct_(distinct), seed_(hash_seed()) {}
 
 void Interner::grow_table() {
   // Not before: somebody may fill the body after this was made.
@@ -59,30 +59,28 @@ void Interner::grow_table() {
 ExprId Interner::make(Operation op, std::uint8_t detail, std::uint32_t imm,
                       std::span<const ExprId> args) {
   const std::size_t count = body_.exprs.size();
-  if (is_full(slots_, count)) grow_table();
-  if (has_operand_list(op)) return make_listed({op, detail, 0, imm}, args);
-  const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : ExprId{0u}; };
-  const Expr expr{op, detail, 0, imm, {arg(0), arg(1), arg(2)}};
-  const std::uint32_t index = find_or_add(slots_, count, spot_of_plain(expr, seed_),
-                                          [&](std::uint32_t i) { return body_.exprs[i] == expr; });
-  if (index == count) body_.exprs.push_back(expr);
-  return ExprId{index};
-}
-
-ExprId Interner::make_listed(Expr expr, std::span<const ExprId> args) {
-  const std::size_t count = body_.exprs.size();
-  const std::uint32_t index =
-      find_or_add(slots_, count, spot_of_list(expr, args, seed_), [&](std::uint32_t i) {
-        const Expr& other = body_.exprs[i];
-        return other.op == expr.op && other.detail == expr.detail && other.imm == expr.imm &&
-               std::ranges::equal(operands(body_, other), args);
-      });
-  if (index != count) return ExprId{index};
-  expr.args[0] = ExprId{body_.operands.size()};
-  expr.args[1] = ExprId{args.size()};
-  body_.operands.insert(body_.operands.end(), args.begin(), args.end());
+  const bool listed = has_operand_list(op);
+  Expr expr{op, detail, 0, imm};
+  if (!listed) std::ranges::copy(args, expr.args.begin());
+  if (!distinct_) {
+    if (is_full(slots_, count)) grow_table();
+    const auto is_plain = [&](std::uint32_t i) { return body_.exprs[i] == expr; };
+    const auto is_listed = [&](std::uint32_t i) {
+      const Expr& other = body_.exprs[i];
+      return other.op == expr.op && other.detail == expr.detail && other.imm == expr.imm &&
+             std::ranges::equal(operands(body_, other), args);
+    };
+    const std::uint32_t index =
+        listed ? find_or_add(slots_, count, spot_of_list(expr, args, seed_), is_listed)
+               : find_or_add(slots_, count, spot_of_plain(expr, seed_), is_plain);
+    if (index != count) return ExprId{index};
+  }
+  if (listed) {
+    expr.args = {ExprId{body_.operands.size()}, ExprId{args.size()}, ExprId{0u}};
+    body_.operands.insert(body_.operands.end(), args.begin(), args.end());
+  }
   body_.exprs.push_back(expr);
-  return ExprId{index};
+  return ExprId{count};
 }
 
 ExprId Interner::literal(DataType type, const Bits& bits) {
@@ -110,16 +108,10 @@ std::uint32_t Interner::callee(std::string_view id) {
   return index;
 }
 
-ExprId Interner::call(std::string_view id, std::span<const ExprId> args) {
-  return make(Operation::Call, 0, callee(id), args);
-}
-
-namespace {
-
-// Copies the locals and statements of a body, and its expressions in the order of their first
-// visit. `add(expr, args)` adds one to the result; its local, if it is one, is that of the result.
-template <class Add>
-void copy_in_order(const Body& body, std::uint32_t parameters, Body& result, Add add) {
+Body canonical(const Body& body, std::uint32_t parameters, bool distinct) {
+  Body result;
+  Interner interner(result, body.exprs.size(), distinct);
+  if (distinct) result.exprs.reserve(body.exprs.size());
   result.locals.reserve(body.locals.size());
   std::vector<LocalId> locals(body.locals.size());
   const auto declare = [&](LocalId local) {
@@ -130,6 +122,20 @@ void copy_in_order(const Body& body, std::uint32_t parameters, Body& result, Add
   for (const Stmt& stmt : body.stmts) {
     if (const LocalId local = declared(stmt); local.exists()) declare(local);
   }
+  std::vector<std::uint32_t> callees(body.callees.size(), ExprId::kNone);
+  const auto add = [&](const Expr& expr, std::span<const ExprId> args) {
+    if (expr.op == Operation::Literal) {
+      return interner.literal(type_of_detail(expr), literal_bits(body, expr));
+    }
+    std::uint32_t imm = expr.imm;
+    if (expr.op == Operation::Local) imm = (imm < locals.size() ? locals[imm] : LocalId{}).index;
+    if (expr.op == Operation::Call) {
+      std::uint32_t& callee = callees[imm];  // a long id is read once, not for each call
+      if (callee == ExprId::kNone) callee = interner.callee(body.callees[imm]);
+      imm = callee;
+    }
+    return interner.make(expr.op, expr.detail, imm, args);
+  };
   std::vector<ExprId> copies(body.exprs.size());
   std::vector<std::pair<ExprId, std::uint32_t>> stack;  // with the next operand
   std::vector<ExprId> args;
@@ -146,11 +152,7 @@ void copy_in_order(const Body& body, std::uint32_t parameters, Body& result, Add
       }
       args.clear();
       for (ExprId operand : ids) args.push_back(copies[operand.index]);
-      Expr expr = body[id];
-      if (expr.op == Operation::Local) {
-        expr.imm = (expr.imm < locals.size() ? locals[expr.imm] : LocalId{}).index;
-      }
-      copies[id.index] = add(expr, args);
+      copies[id.index] = add(body[id], args);
       stack.pop_back();
     }
     root = copies[root.index];
@@ -162,50 +164,6 @@ void copy_in_order(const Body& body, std::uint32_t parameters, Body& result, Add
       *local = locals[local->index];
     }
   }
-}
-
-}  // namespace
-
-Body canonical(const Body& body, std::uint32_t parameters) {
-  Body result;
-  Interner interner(result, body.exprs.size());
-  std::vector<std::uint32_t> callees(body.callees.size(), ExprId::kNone);
-  copy_in_order(body, parameters, result, [&](const Expr& expr, std::span<const ExprId> args) {
-    if (expr.op == Operation::Literal) {
-      return interner.literal(type_of_detail(expr), literal_bits(body, expr));
-    }
-    if (expr.op != Operation::Call) return interner.make(expr.op, expr.detail, expr.imm, args);
-    std::uint32_t& callee = callees[expr.imm];  // a long id is read once, not for each call
-    if (callee != ExprId::kNone) return interner.make(expr.op, 0, callee, args);
-    const ExprId made = interner.call(body.callees[expr.imm], args);
-    callee = result[made].imm;
-    return made;
-  });
-  return result;
-}
-
-Body renumbered(Body&& body, std::uint32_t parameters) {
-  Body result;
-  result.exprs.reserve(body.exprs.size());
-  std::vector<std::uint32_t> constants(body.constants.size(), ExprId::kNone);
-  copy_in_order(body, parameters, result, [&](Expr expr, std::span<const ExprId> args) {
-    if (has_operand_list(expr.op)) {
-      expr.args[0] = ExprId{result.operands.size()};
-      result.operands.insert(result.operands.end(), args.begin(), args.end());
-    } else {
-      std::ranges::copy(args, expr.args.begin());
-    }
-    if (expr.op == Operation::Literal && is_wide(type_of_detail(expr))) {
-      std::uint32_t& constant = constants[expr.imm];
-      if (constant == ExprId::kNone) {
-        constant = static_cast<std::uint32_t>(result.constants.size());
-        result.constants.push_back(body.constants[expr.imm]);
-      }
-      expr.imm = constant;
-    }
-    result.exprs.push_back(expr);
-    return ExprId{result.exprs.size() - 1};
-  });
   return result;
 }
 

@@ -13,8 +13,8 @@ namespace vyre {
 class Interner {
  public:
   // The body may have expressions already, no two of them equal. `expected` is about how many there
-  // will be.
-  explicit Interner(Body& body, std::size_t expected = 0);
+  // will be; `distinct`: what is made is never equal to one that there is.
+  explicit Interner(Body& body, std::size_t expected = 0, bool distinct = false);
 
   ExprId literal(DataType type, const Bits& bits);
   ExprId local(LocalId local) { return make(Operation::Local, 0, local.index, {}); }
@@ -22,19 +22,21 @@ class Interner {
     return make(Operation::Load, 0, buffer.index, {&index, 1});
   }
   ExprId length(BufferId buffer) { return make(Operation::Length, 0, buffer.index, {}); }
-  ExprId call(std::string_view id, std::span<const ExprId> args);
+  ExprId call(std::string_view id, std::span<const ExprId> args) {
+    return make(Operation::Call, 0, callee(id), args);
+  }
+  std::uint32_t callee(std::string_view id);  // its index in `callees`
 
   // Any expression; `args` go to the operand list where the operation wants that.
   ExprId make(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
 
  private:
-  ExprId make_listed(Expr expr, std::span<const ExprId> args);
   void grow_table();
   std::uint32_t constant(const Bits& bits);
-  std::uint32_t callee(std::string_view id);
 
   Body& body_;
   const std::size_t expected_;
+  const bool distinct_;
   const std::uint64_t seed_;
   // Open addressing: half of a hash above the index of an entry + 1, or 0.
   std::vector<std::uint64_t> slots_;
@@ -42,9 +44,8 @@ class Interner {
   std::vector<std::uint64_t> callee_slots_;
 };
 
-// The body in canonical numbering, without what no statement reaches.
-Body canonical(const Body& body, std::uint32_t parameters = 0);
-// The same of a body without calls that an Interner has made: no two expressions are equal.
-Body renumbered(Body&& body, std::uint32_t parameters = 0);
+// The body in canonical numbering, without what no statement reaches. `distinct`: an Interner has
+// made it, so that no two expressions are equal.
+Body canonical(const Body& body, std::uint32_t parameters = 0, bool distinct = false);
 
 }  // namespace vyre

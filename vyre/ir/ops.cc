@@ -99,6 +99,12 @@ Operation resolve(Operation op, DataType first) {
   return op;
 }
 
+std::string_view id_name(Operation op) {
+  if (op == Operation::InvocationId) return "invocation_id";
+  if (op == Operation::WorkgroupId) return "workgroup_id";
+  return op == Operation::LocalId ? "local_id" : "";
+}
+
 const OperationInfo* find_function(std::string_view name) {
   for (const OperationInfo& row : kOperations) {
     if (row.signature != Signature::Form && row.precedence == 0 && row.text == name) return &row;

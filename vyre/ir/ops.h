@@ -50,20 +50,25 @@ struct OperationShape {
   std::int8_t arity = 0;
   Signature signature = Signature::Form;
   Cost cost = Cost::None;
+  TypeSet types = 0;
 };
 inline constexpr auto kOpFacts = [] {
+  using namespace type_sets;
   std::array<OperationShape, 256> all{};
-#define FORM(name, tag, arity, cost, meaning) all[tag] = {arity, Signature::Form, Cost::cost};
+#define FORM(name, tag, arity, cost, meaning) all[tag] = {arity, Signature::Form, Cost::cost, 0};
 #define UNARY(name, text, tag, types, signature, cost, laws, meaning) \
-  all[tag] = {1, Signature::signature, Cost::cost};
+  all[tag] = {1, Signature::signature, Cost::cost, types};
 #define BINARY(name, text, precedence, tag, types, signature, cost, laws, meaning) \
-  all[tag] = {2, Signature::signature, Cost::cost};
+  all[tag] = {2, Signature::signature, Cost::cost, types};
 #include "vyre/ir/ops.def"
   return all;
 }();
 constexpr int arity(Operation op) { return kOpFacts[static_cast<std::size_t>(op)].arity; }
 constexpr Signature signature(Operation op) {
   return kOpFacts[static_cast<std::size_t>(op)].signature;
+}
+constexpr TypeSet operand_types(Operation op) {
+  return kOpFacts[static_cast<std::size_t>(op)].types;
 }
 constexpr Cost cost(Operation op) { return kOpFacts[static_cast<std::size_t>(op)].cost; }
 
@@ -75,6 +80,9 @@ constexpr bool is_form(Operation op) { return signature(op) == Signature::Form; 
 // Of the rows with the spelling of `op`, the one that takes a first operand of this type; `op`
 // where none does.
 Operation resolve(Operation op, DataType first);
+
+// "invocation_id", "workgroup_id" or "local_id"; of any other operation "".
+std::string_view id_name(Operation op);
 
 // A function by the name it is called with, such as "popcount".
 const OperationInfo* find_function(std::string_view name);

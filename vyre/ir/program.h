@@ -28,6 +28,7 @@
 #include <variant>
 #include <vector>
 
+#include "vyre/base/counters.h"
 #include "vyre/base/ids.h"
 #include "vyre/ir/ops.h"
 #include "vyre/ir/types.h"
@@ -149,6 +150,7 @@ struct Body {
   std::vector<std::string> callees;
   std::vector<Local> locals;
   std::vector<Stmt> stmts;
+  [[no_unique_address]] CopyCount copies = {};
 
   const Expr& operator[](ExprId id) const { return exprs[id.index]; }
   const Stmt& operator[](StmtId id) const { return stmts[id.index]; }
@@ -222,8 +224,8 @@ struct SourceLines {
   friend bool operator==(const SourceLines&, const SourceLines&) = default;
 };
 
-// What runs: a valid program with the ops that it calls, directly or through others. link(),
-// find_program() and Builder::finish() make it. It never changes, and copies share it.
+// What runs: a valid program with the ops that it calls, directly or through others. link()
+// and Builder::finish() make it. It never changes, and copies share it.
 class Linked {
  public:
   Linked() = default;

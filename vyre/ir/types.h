@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace vyre {
@@ -180,22 +179,6 @@ struct OpSignature {
   std::uint32_t min_input_bytes() const;
 
   friend bool operator==(const OpSignature&, const OpSignature&) = default;
-};
-
-// How a host wires a program's buffers; named when a pipeline is made, not part of the program.
-struct Convention {
-  // Input (read), output (read_write), params (uniform).
-  struct V1 {
-    friend bool operator==(V1, V1) = default;
-  };
-  // V1 plus a lookup table (read) at a binding of its own.
-  struct V2 {
-    std::uint32_t lookup_binding = 0;
-    friend bool operator==(V2, V2) = default;
-  };
-  std::variant<V1, V2> version;
-
-  friend bool operator==(const Convention&, const Convention&) = default;
 };
 
 }  // namespace vyre

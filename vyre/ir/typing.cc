@@ -2,9 +2,20 @@
 
 #include <algorithm>
 
-#include "vyre/ir/walk.h"
-
 namespace vyre {
+
+Diagnostic condition_error(DataType type) {
+  if (is_vector(type)) return diagnose<message::vector_condition>(type);
+  return diagnose<message::condition_type>(type, text(type));
+}
+
+Diagnostic lane_error(DataType type, std::uint32_t lane) {
+  return diagnose<message::missing_lane>(type, std::string(1, "xyzw"[lane]),
+                                         type == DataType::Vec2U32 ? "its lanes are .x and .y"
+                                         : cast_exists(type, DataType::Vec4U32)
+                                             ? "only vectors have lanes; cast it: `vec4u32(…)`"
+                                             : "only vectors have lanes; cast it: `vec2u32(…)`");
+}
 
 Types types_of(const Body& body, std::span<const BufferDecl> buffers,
                std::span<const DataType> inputs, std::span<const DataType> results) {
@@ -14,26 +25,11 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
   std::ranges::copy(inputs, types.locals.begin());
 
   const auto type_of = [&](const Expr& expr) {
+    if (expr.op == Operation::Local) return types.locals[expr.imm];
+    if (expr.op == Operation::Load) return loaded_type(buffers[expr.imm].element);
+    if (expr.op == Operation::Call) return results[expr.imm];
     const std::span<const ExprId> args = operands(body, expr);
-    switch (expr.op) {
-      case Operation::Literal:
-      case Operation::Cast: return type_of_detail(expr);
-      case Operation::Local: return types.locals[expr.imm];
-      case Operation::Load: return loaded_type(buffers[expr.imm].element);
-      case Operation::Length:
-      case Operation::InvocationId:
-      case Operation::WorkgroupId:
-      case Operation::LocalId:
-      case Operation::Lane: return DataType::U32;
-      case Operation::Select: return types[args[1]];
-      case Operation::Vec2: return DataType::Vec2U32;
-      case Operation::Vec4: return DataType::Vec4U32;
-      case Operation::Call: return results[expr.imm];
-#define OPERATION(name, tag) case Operation::name:
-#include "vyre/ir/ops.def"
-          return result_of(expr.op, types[args[0]]);
-    }
-    return DataType::Unknown;
+    return type_by_operands(expr, [&](std::size_t i) { return types[args[i]]; }, [](int, auto) {});
   };
 
   // A local is declared before an expression that is new in a later statement can mention it.

@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "vyre/ir/program.h"
+#include "vyre/base/diagnostics.h"
+#include "vyre/ir/walk.h"
 
 namespace vyre {
 
@@ -19,5 +20,94 @@ struct Types {
 // Of a valid body. `inputs` are the types of an op's parameters, `results` those of its callees.
 Types types_of(const Body& body, std::span<const BufferDecl> buffers,
                std::span<const DataType> inputs, std::span<const DataType> results);
+
+Diagnostic condition_error(DataType type);
+Diagnostic lane_error(DataType type, std::uint32_t lane);
+
+inline constexpr int kWhole = -1;
+
+// The type of an expression by those of its operands, `type(i)`. Calls blame(i, make) where operand
+// i does not fit, or kWhole where none is wrong by itself; make() gives the diagnostic. Nothing
+// follows from an operand of unknown type. Locals, loads and calls are not for their operands to
+// say: Unknown.
+template <class TypeOf, class Blame>
+DataType type_by_operands(const Expr& expr, TypeOf type, Blame blame) {
+  using enum DataType;
+  switch (expr.op) {
+    case Operation::Literal: return type_of_detail(expr);
+    case Operation::Local:
+    case Operation::Load:
+    case Operation::Call: return Unknown;
+    case Operation::Length:
+    case Operation::InvocationId:
+    case Operation::WorkgroupId:
+    case Operation::LocalId: return U32;
+    case Operation::Select: {
+      const DataType condition = type(0), a = type(1), b = type(2);
+      if (condition != Unknown && !contains(type_sets::Truth, condition)) {
+        blame(0, [&] { return condition_error(condition); });
+      }
+      if (a == Unknown || b == Unknown) return Unknown;
+      if (a == b) return a;
+      blame(kWhole, [&] { return diagnose<message::select_sides>(a, b); });
+      return Unknown;
+    }
+    case Operation::Cast: {
+      const DataType source = type(0), target = type_of_detail(expr);
+      if (target == Bytes) {
+        blame(kWhole, [&] { return diagnose<message::cast_to_bytes>(); });
+        return Unknown;
+      }
+      if (source != Unknown && !cast_exists(source, target)) {
+        blame(kWhole, [&] {
+          return diagnose<message::unsupported_cast>(source, target, list_of(cast_targets(source)));
+        });
+      }
+      return target;
+    }
+    case Operation::Vec2:
+    case Operation::Vec4: {
+      const DataType vector = expr.op == Operation::Vec2 ? Vec2U32 : Vec4U32;
+      for (int i = 0; i < static_cast<int>(lane_count(vector)); ++i) {
+        const DataType lane = type(static_cast<std::size_t>(i));
+        if (lane == U32 || lane == Unknown) continue;
+        blame(i, [&] { return diagnose<message::lane_operand>(vector, lane); });
+      }
+      return vector;
+    }
+    case Operation::Lane: {
+      const DataType vector = type(0);
+      if (vector != Unknown && (!is_vector(vector) || expr.detail >= lane_count(vector))) {
+        blame(kWhole, [&] { return lane_error(vector, expr.detail); });
+      }
+      return U32;
+    }
+#define OPERATION(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      {
+        const DataType first = type(0);
+        const TypeSet types = operand_types(expr.op);
+        if (first == Unknown) return Unknown;
+        if (!contains(types, first)) {
+          blame(0, [&] {
+            return diagnose<message::operand_type>(info(expr.op).text, first, list_of(types));
+          });
+          return Unknown;
+        }
+        const DataType wanted = second_operand(expr.op, first);
+        const DataType second = arity(expr.op) == 2 ? type(1) : wanted;
+        if (second == wanted) return result_of(expr.op, first);
+        if (second == Unknown) return Unknown;
+        const bool is_shift = signature(expr.op) == Signature::Shift;
+        blame(is_shift ? 1 : kWhole, [&] {
+          const std::string_view text = info(expr.op).text;
+          return is_shift ? diagnose<message::shift_count>(text, first, second, wanted)
+                          : diagnose<message::operand_types>(text, first, second);
+        });
+        return Unknown;
+      }
+  }
+  return Unknown;
+}
 
 }  // namespace vyre

@@ -44,10 +44,114 @@ class Graph {
     return nodes_++;
   }
   Node local_node(std::uint32_t local) const { return result_.first_local + local; }
-  void connect_exprs();
-  void connect_statements();
-  void add_exit(FlowFrame& frame, Node flow);
-  void spread();
+  void connect_exprs() {
+    for (Node i = 0; i < body_.exprs.size(); ++i) {
+      const Expr& expr = body_.exprs[i];
+      for (ExprId operand : operands(body_, expr)) connect(operand.index, i);
+      if (expr.op == Operation::Local && expr.imm < body_.locals.size()) {
+        connect(local_node(expr.imm), i);
+      }
+      const bool is_id = expr.op == Operation::InvocationId || expr.op == Operation::LocalId;
+      if (is_id || (expr.op == Operation::Load && is_written(buffers_[expr.imm].access))) {
+        sources_.push_back(i);
+      }
+    }
+  }
+
+  void connect_statements() {
+    const std::uint32_t count = static_cast<std::uint32_t>(body_.stmts.size());
+    BlockStack<FlowFrame> stack(body_);
+    stack.back().flow = new_flow(0);
+    const auto close = [&](const FlowFrame& closed, FlowFrame& now) {
+      if (is_else_of(now, closed)) {
+        now.flow = new_flow(closed.owner);
+        const FlowFrame& around = stack.frames()[stack.frames().size() - 2];
+        connect(around.flow, now.flow);
+        connect(std::get<If>(body_.stmts[closed.owner]).condition.index, now.flow);
+        if (closed.exit != kNowhere) add_exit(now, closed.exit);
+        return;
+      }
+      if (closed.exit == kNowhere) return;
+      // Behind a statement that may return, a new stretch of control flow begins.
+      if (closed.is_loop) connect(closed.exit, closed.flow_at_start);
+      add_exit(now, closed.exit);
+      const Node after = new_flow(closed.owner);
+      connect(now.flow, after);
+      connect(closed.exit, after);
+      now.flow = after;
+    };
+    for (std::uint32_t i = 0; i < count; ++i) {
+      stack.enter(i, close);
+      const Stmt& stmt = body_.stmts[i];
+      const Node flow = stack.back().flow;
+      result_.flows.push_back(flow);
+      const auto assign = [&](LocalId local, ExprId value) {
+        if (!local.exists()) return;
+        connect(value.index, local_node(local.index));
+        connect(flow, local_node(local.index));
+      };
+      const auto open = [&] {
+        FlowFrame& inner = *stack.open(i);
+        inner.flow = inner.flow_at_start = new_flow(i);
+        connect(flow, inner.flow);
+        return inner.flow;
+      };
+      visit(
+          stmt, [&](const Let& let) { assign(let.local, let.value); },
+          [&](const Assign& set) { assign(set.local, set.value); },
+          [&](const Atomic& atomic) {
+            if (atomic.result.exists()) sources_.push_back(local_node(atomic.result.index));
+          },
+          [&](const Return&) { add_exit(stack.back(), flow); },
+          [&](const Break&) {
+            auto& frames = stack.frames();
+            auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
+            if (loop != frames.rend()) connect(flow, loop->flow_at_start);
+          },
+          [&](const Block&) { open(); },
+          [&](const If& branch) { connect(branch.condition.index, open()); },
+          [&](const For& loop) {
+            const Node inner = open();
+            connect(loop.from.index, inner);
+            connect(loop.to.index, inner);
+            connect(inner, local_node(loop.variable.index));
+          },
+          Nothing<Store, Barrier>());
+    }
+    stack.enter(count, close);
+  }
+
+  // A divergent `return` leaves fewer invocations for everything after it.
+  void add_exit(FlowFrame& frame, Node flow) {
+    if (frame.exit == kNowhere) frame.exit = new_flow(frame.owner);
+    connect(flow, frame.exit);
+  }
+
+  // Breadth first from the sources, so that a reason is a short chain.
+  void spread() {
+    std::vector<std::uint32_t> first(nodes_ + 1, 0);
+    for (const Edge& edge : edges_) ++first[edge.from + 1];
+    for (Node i = 0; i < nodes_; ++i) first[i + 1] += first[i];
+    std::vector<Node> targets(edges_.size());
+    std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+    for (const Edge& edge : edges_) targets[next[edge.from]++] = edge.to;
+
+    std::vector<Node>& causes = result_.causes;
+    causes.assign(nodes_, Uniformity::kUniform);
+    std::vector<Node> queue;
+    for (Node source : sources_) {
+      causes[source] = source;
+      queue.push_back(source);
+    }
+    for (std::size_t at = 0; at < queue.size(); ++at) {
+      const Node from = queue[at];
+      for (std::uint32_t e = first[from]; e < first[from + 1]; ++e) {
+        if (causes[targets[e]] != Uniformity::kUniform) continue;
+        causes[targets[e]] = from;
+        queue.push_back(targets[e]);
+      }
+    }
+  }
 
   const Body& body_;
   const std::span<const BufferDecl> buffers_;
@@ -56,116 +160,6 @@ class Graph {
   std::vector<Edge> edges_;
   std::vector<Node> sources_;
 };
-
-void Graph::connect_exprs() {
-  for (Node i = 0; i < body_.exprs.size(); ++i) {
-    const Expr& expr = body_.exprs[i];
-    for (ExprId operand : operands(body_, expr)) connect(operand.index, i);
-    if (expr.op == Operation::Local && expr.imm < body_.locals.size()) {
-      connect(local_node(expr.imm), i);
-    }
-    const bool is_id = expr.op == Operation::InvocationId || expr.op == Operation::LocalId;
-    if (is_id || (expr.op == Operation::Load && is_written(buffers_[expr.imm].access))) {
-      sources_.push_back(i);
-    }
-  }
-}
-
-// A divergent `return` leaves fewer invocations for everything behind it.
-void Graph::add_exit(FlowFrame& frame, Node flow) {
-  if (frame.exit == kNowhere) frame.exit = new_flow(frame.owner);
-  connect(flow, frame.exit);
-}
-
-void Graph::connect_statements() {
-  const std::uint32_t count = static_cast<std::uint32_t>(body_.stmts.size());
-  BlockStack<FlowFrame> stack(body_);
-  stack.back().flow = new_flow(0);
-  const auto close = [&](const FlowFrame& closed, FlowFrame& now) {
-    const bool else_follows = now.is_else && now.owner == closed.owner && !closed.is_else;
-    if (else_follows) {
-      now.flow = new_flow(closed.owner);
-      const FlowFrame& around = stack.frames()[stack.frames().size() - 2];
-      connect(around.flow, now.flow);
-      connect(std::get<If>(body_.stmts[closed.owner]).condition.index, now.flow);
-      if (closed.exit != kNowhere) add_exit(now, closed.exit);
-      return;
-    }
-    if (closed.exit == kNowhere) return;
-    // Behind a statement that may return, a new stretch of control flow begins.
-    if (closed.is_loop) connect(closed.exit, closed.flow_at_start);
-    add_exit(now, closed.exit);
-    const Node behind = new_flow(closed.owner);
-    connect(now.flow, behind);
-    connect(closed.exit, behind);
-    now.flow = behind;
-  };
-  for (std::uint32_t i = 0; i < count; ++i) {
-    stack.enter(i, close);
-    const Stmt& stmt = body_.stmts[i];
-    const Node flow = stack.back().flow;
-    result_.flows.push_back(flow);
-    const auto assign = [&](LocalId local, ExprId value) {
-      if (!local.exists()) return;
-      connect(value.index, local_node(local.index));
-      connect(flow, local_node(local.index));
-    };
-    const auto open = [&] {
-      FlowFrame& inner = *stack.open(i);
-      inner.flow = inner.flow_at_start = new_flow(i);
-      connect(flow, inner.flow);
-      return inner.flow;
-    };
-    visit(
-        stmt, [&](const Let& let) { assign(let.local, let.value); },
-        [&](const Assign& set) { assign(set.local, set.value); },
-        [&](const Atomic& atomic) {
-          if (atomic.result.exists()) sources_.push_back(local_node(atomic.result.index));
-        },
-        [&](const Return&) { add_exit(stack.back(), flow); },
-        [&](const Break&) {
-          auto& frames = stack.frames();
-          auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
-          if (loop != frames.rend()) connect(flow, loop->flow_at_start);
-        },
-        [&](const Block&) { open(); },
-        [&](const If& branch) { connect(branch.condition.index, open()); },
-        [&](const For& loop) {
-          const Node inner = open();
-          connect(loop.from.index, inner);
-          connect(loop.to.index, inner);
-          connect(inner, local_node(loop.variable.index));
-        },
-        Nothing<Store, Barrier>());
-  }
-  stack.enter(count, close);
-}
-
-// Breadth first from the sources, so that a reason is a short chain.
-void Graph::spread() {
-  std::vector<std::uint32_t> first(nodes_ + 1, 0);
-  for (const Edge& edge : edges_) ++first[edge.from + 1];
-  for (Node i = 0; i < nodes_; ++i) first[i + 1] += first[i];
-  std::vector<Node> targets(edges_.size());
-  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
-  for (const Edge& edge : edges_) targets[next[edge.from]++] = edge.to;
-
-  std::vector<Node>& causes = result_.causes;
-  causes.assign(nodes_, Uniformity::kUniform);
-  std::vector<Node> queue;
-  for (Node source : sources_) {
-    causes[source] = source;
-    queue.push_back(source);
-  }
-  for (std::size_t at = 0; at < queue.size(); ++at) {
-    const Node from = queue[at];
-    for (std::uint32_t e = first[from]; e < first[from + 1]; ++e) {
-      if (causes[targets[e]] != Uniformity::kUniform) continue;
-      causes[targets[e]] = from;
-      queue.push_back(targets[e]);
-    }
-  }
-}
 
 }  // namespace
 

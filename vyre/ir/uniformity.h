@@ -28,7 +28,7 @@ struct Uniformity {
   std::uint32_t first_local = 0;
   std::uint32_t first_flow = 0;
   std::vector<std::uint32_t> flows;   // by statement: the node of the stretch that it stands in
-  std::vector<std::uint32_t> owners;  // by stretch: the statement that it begins in or behind
+  std::vector<std::uint32_t> owners;  // by stretch: the statement that it begins in or after
 
   // All invocations of a workgroup that evaluate it have the same value.
   bool operator[](ExprId id) const { return causes[id.index] == kUniform; }

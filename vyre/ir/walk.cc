@@ -1,5 +1,7 @@
 #include "vyre/ir/walk.h"
 
+#include <algorithm>
+
 namespace vyre {
 
 bool is_else_if(const Body& body, const If& parent) {
@@ -13,7 +15,7 @@ std::optional<StmtId> too_deep(const Body& body) {
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
     stack.enter(i, [&](const OpenBlock& closed, const OpenBlock& now) {
       if (closed.is_chained) --chained;
-      if (now.is_chained && now.owner == closed.owner && !closed.is_else) ++chained;
+      if (now.is_chained && is_else_of(now, closed)) ++chained;
     });
     if (stack.frames().size() - chained > kMaxStmtDepth) return StmtId{i};
     stack.open(i);
@@ -30,10 +32,10 @@ std::string path_of(const Body& body, StmtId stmt) {
     stack.enter(i);
     if (i == stmt.index) break;
     ++stack.back().count;
-    const std::uint32_t behind = next(body, StmtId{i}).index;
-    const bool is_inside = stmt.index < behind;
+    const std::uint32_t after = next(body, StmtId{i}).index;
+    const bool is_inside = stmt.index < after;
     if (is_inside) stack.open(i);
-    i = is_inside ? i + 1 : behind;
+    i = is_inside ? i + 1 : after;
   }
   std::string path = "body[";
   std::size_t links = 0;  // of a chain of `else if`, which is written as one
@@ -55,6 +57,23 @@ std::string path_of(const Body& body, StmtId stmt) {
   }
   if (links > 0) path += std::to_string(links - 1) + "]";
   return path;
+}
+
+WrittenOut written_out(const Body& body) {
+  WrittenOut written;
+  written.sizes.assign(body.exprs.size(), 1);
+  written.depths.assign(body.exprs.size(), 1);
+  for (std::size_t i = 0; i < body.exprs.size(); ++i) {
+    std::uint32_t& size = written.sizes[i];
+    for (ExprId arg : operands(body, body.exprs[i])) {
+      size = std::min(kMaxExprs + 1, size + written.sizes[arg.index]);
+      written.depths[i] = std::max(written.depths[i], written.depths[arg.index] + 1);
+    }
+  }
+  for (const Stmt& stmt : body.stmts) {
+    for (ExprId root : roots(stmt)) written.total += written.sizes[root.index];
+  }
+  return written;
 }
 
 bool is_value(const TypedBits& value) {

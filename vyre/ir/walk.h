@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,27 +60,31 @@ inline Roots roots(const Stmt& stmt) {
 }
 
 // The local that a statement declares or assigns, and the one that it declares.
-inline LocalId* local_of(Stmt& stmt) {
-  if (Let* let = std::get_if<Let>(&stmt)) return &let->local;
-  if (Assign* assign = std::get_if<Assign>(&stmt)) return &assign->local;
-  if (For* loop = std::get_if<For>(&stmt)) return &loop->variable;
-  if (Atomic* atomic = std::get_if<Atomic>(&stmt)) return &atomic->result;
-  return nullptr;
+template <class Statement>
+auto* local_of(Statement& stmt) {
+  using Found = std::conditional_t<std::is_const_v<Statement>, const LocalId, LocalId>;
+  return std::visit(
+      [](auto& s) -> Found* {
+        if constexpr (requires { s.local; }) return &s.local;
+        if constexpr (requires { s.variable; }) return &s.variable;
+        if constexpr (requires { s.result; }) return &s.result;
+        return nullptr;
+      },
+      stmt);
 }
 inline LocalId declared(const Stmt& stmt) {
-  if (const Let* let = std::get_if<Let>(&stmt)) return let->local;
-  if (const For* loop = std::get_if<For>(&stmt)) return loop->variable;
-  if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) return atomic->result;
-  return {};
+  const LocalId* local = local_of(stmt);
+  return local == nullptr || std::holds_alternative<Assign>(stmt) ? LocalId{} : *local;
 }
 
-// The first statement behind the subtree of `id`.
+// The first statement after the subtree of `id`.
 inline StmtId next(const Body& body, StmtId id) {
-  const Stmt& stmt = body[id];
-  if (const If* branch = std::get_if<If>(&stmt)) return branch->end;
-  if (const For* loop = std::get_if<For>(&stmt)) return loop->end;
-  if (const Block* block = std::get_if<Block>(&stmt)) return block->end;
-  return StmtId{id.index + 1};
+  return std::visit(
+      [&](const auto& s) {
+        if constexpr (requires { s.end; }) return s.end;
+        return StmtId{id.index + 1};
+      },
+      body[id]);
 }
 
 // An `else` block that is a lone `if` is written `else if`; it adds no level of nesting.
@@ -87,7 +92,7 @@ bool is_else_if(const Body& body, const If& parent);
 
 // The blocks that are open while the statements are walked in order. Frame is an OpenBlock with
 // whatever the walker keeps per block. Before statement i (and once with the number of statements)
-// call enter(); behind it call open().
+// call enter(); after it call open().
 struct OpenBlock {
   std::uint32_t owner = 0;
   std::uint32_t end = 0;
@@ -95,6 +100,11 @@ struct OpenBlock {
   bool is_chained = false;  // the `else` of an `else if`: no level of its own
   bool is_loop = false;
 };
+
+// Whether the block that is open now is the `else` after the one that was closed.
+inline bool is_else_of(const OpenBlock& now, const OpenBlock& closed) {
+  return now.is_else && now.owner == closed.owner && !closed.is_else;
+}
 
 template <class Frame>
 class BlockStack {
@@ -126,15 +136,17 @@ class BlockStack {
 
   // Opens the first block of a compound statement; null for any other.
   Frame* open(std::uint32_t i) {
-    const Stmt& stmt = body_.stmts[i];
-    if (const If* branch = std::get_if<If>(&stmt)) return &push(i, branch->else_begin);
-    if (const Block* block = std::get_if<Block>(&stmt)) return &push(i, block->end);
-    if (const For* loop = std::get_if<For>(&stmt)) {
-      Frame& opened = push(i, loop->end);
-      opened.is_loop = true;
-      return &opened;
-    }
-    return nullptr;
+    return std::visit(
+        [&](const auto& s) -> Frame* {
+          if constexpr (requires { s.else_begin; }) return &push(i, s.else_begin);
+          if constexpr (requires { s.end; }) {
+            Frame& opened = push(i, s.end);
+            opened.is_loop = requires { s.variable; };
+            return &opened;
+          }
+          return nullptr;
+        },
+        body_.stmts[i]);
   }
 
   Frame& back() { return frames_.back(); }
@@ -169,6 +181,14 @@ inline Bits literal_bits(const Body& body, const Expr& literal) {
   return bits;
 }
 
+// How large a body is as written out, where a shared expression counts at each use.
+struct WrittenOut {
+  std::vector<std::uint32_t> sizes;  // by expression, up to kMaxExprs + 1
+  std::vector<std::uint32_t> depths;
+  std::uint64_t total = 0;  // of all statements
+};
+WrittenOut written_out(const Body& body);
+
 // Calls visit(id) for each use of an expression below `root`, as written out: operands first and
 // left to right, a shared expression at each of its uses. Only for bodies whose written-out size
 // has been checked.
@@ -190,6 +210,29 @@ void for_each_use(const Body& body, ExprId root, Visit visit) {
       stack.pop_back();
     }
   }
+}
+
+// Calls visit(id) once for each of `roots` and of what is below them, users before operands.
+template <class Roots, class Visit>
+void for_each_below(const Body& body, const Roots& roots, Visit visit) {
+  std::set<ExprId> seen;
+  std::vector<ExprId> work(roots.begin(), roots.end());
+  while (!work.empty()) {
+    const ExprId id = work.back();
+    work.pop_back();
+    if (!seen.insert(id).second) continue;
+    for (ExprId arg : operands(body, body[id])) work.push_back(arg);
+    visit(id);
+  }
+}
+
+// The locals that a statement reads.
+inline std::set<LocalId> read_locals(const Body& body, const Stmt& stmt) {
+  std::set<LocalId> locals;
+  for_each_below(body, roots(stmt), [&](ExprId id) {
+    if (body[id].op == Operation::Local) locals.insert(LocalId{body[id].imm});
+  });
+  return locals;
 }
 
 }  // namespace vyre

@@ -1,13 +1,15 @@
-// How values change from one invocation of a workgroup to the next: whether an access touches one
-// element, neighbouring ones, every fourth or any. A table beside a program, which cost models and
-// backends read.
+// What tells which elements are neighbours. How values change from one invocation of a workgroup to
+// the next: whether an access touches one element, neighbouring ones, every fourth or any; a table
+// beside a program, which cost models and backends read. And indices as a sum and a number.
 //
 // Arithmetic is modulo 2^32, as in programs: neighbours in x differ by the stride modulo 2^32, and
 // whether an index wraps inside a row is for a range analysis to say.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "vyre/ir/program.h"
@@ -46,5 +48,18 @@ Shapes shapes_of(const Program& program);
 
 // "uniform", "row", "unit stride, aligned to 16", "stride 4", "irregular".
 std::string text(const Shape& shape);
+
+// By local, the value that it always has: a `let` declares it and nothing assigns it. It is the
+// value for the same invocation in the same round of the loops around. None: it has no such value.
+std::vector<ExprId> bound_values(const Body& body);
+
+// An index of u32 as a sum and a number that is added to it. Indices with equal terms differ by
+// their offsets alone.
+using Terms = std::vector<std::pair<ExprId, bool>>;  // and whether they are subtracted
+struct SplitIndex {
+  Terms terms;
+  std::uint32_t offset = 0;
+};
+SplitIndex split_index(const Body& body, std::span<const ExprId> bound, ExprId id);
 
 }  // namespace vyre

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vyre/ir/walk.h"
+#include "vyre/passes/draft.h"
 #include "vyre/text/print.h"
 
 namespace vyre {
@@ -18,37 +18,24 @@ bool is_sized_by_host(const BufferDecl& buffer) { return buffer.access != Buffer
 
 std::vector<bool> depends_on_data(const Program& program) {
   const Body& body = program.body;
-  std::vector<bool> data(body.exprs.size());
+  std::vector<bool> data;
   std::vector<bool> locals(body.locals.size());
-  bool changed = false;
-  const auto give = [&](LocalId local, bool value) {
-    if (!local.exists() || !value || locals[local.index]) return;
-    locals[local.index] = changed = true;
-  };
-  // Each sweep follows the statements; what a loop hands on takes another one.
-  constexpr int kSweeps = 8;
-  for (int sweep = 0; sweep < kSweeps && (sweep == 0 || changed); ++sweep) {
-    changed = false;
-    std::uint32_t done = 0;
-    for (const Stmt& stmt : body.stmts) {
-      for (ExprId root : roots(stmt)) {
-        for (; done <= root.index; ++done) {
-          const Expr& expr = body.exprs[done];
-          data[done] = (expr.op == Operation::Load &&
-                        program.buffers[expr.imm].access != BufferAccess::Uniform) ||
-                       (expr.op == Operation::Local && locals[expr.imm]);
-          for (ExprId arg : operands(body, expr)) data[done] = data[done] || data[arg.index];
-        }
-      }
-      if (const Let* let = std::get_if<Let>(&stmt)) {
-        give(let->local, data[let->value.index]);
-      } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-        give(assign->local, data[assign->value.index]);
-      } else if (const For* loop = std::get_if<For>(&stmt)) {
-        give(loop->variable, data[loop->from.index] || data[loop->to.index]);
-      } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-        give(atomic->result, true);
-      }
+  // What a loop hands on takes another round.
+  constexpr int kRounds = 8;
+  bool changed = true;
+  for (int round = 0; round < kRounds && std::exchange(changed, false); ++round) {
+    data = spread(body, [&](const Expr& expr) {
+      return (expr.op == Operation::Load &&
+              program.buffers[expr.imm].access != BufferAccess::Uniform) ||
+             (expr.op == Operation::Local && locals[expr.imm]);
+    });
+    for (Stmt stmt : body.stmts) {
+      const LocalId* local = local_of(stmt);
+      if (local == nullptr || !local->exists() || locals[local->index]) continue;
+      const bool depends =
+          std::holds_alternative<Atomic>(stmt) ||
+          std::ranges::any_of(roots(stmt), [&](ExprId id) { return data[id.index]; });
+      if (depends) locals[local->index] = changed = true;
     }
   }
   return data;
@@ -124,7 +111,7 @@ std::vector<Assumption> assumptions_of(const Program& program, const DispatchFac
   return list;
 }
 
-Bounds bounds_of(const Program& program, const DispatchFacts* facts) {
+Bounds bounds_of(const Program& program, const DispatchFacts* facts, const EachStatement& each) {
   const Body& body = program.body;
   Bounds bounds;
   Ranges always(program);
@@ -185,31 +172,28 @@ Bounds bounds_of(const Program& program, const DispatchFacts* facts) {
     bounds.accesses.push_back(access);
   };
 
-  std::vector<std::uint32_t> seen(body.exprs.size(), 0xffffffff);
-  std::vector<ExprId> stack;
+  const std::vector<bool> has_load =
+      spread(body, [](const Expr& expr) { return expr.op == Operation::Load; });
+  Mentions mentions(body);
   std::vector<ExprId> loads;
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
     const StmtId id{i};
     always.go_to(id);
     if (here) here->go_to(id);
     loads.clear();
-    for (ExprId root : roots(body[id])) stack.push_back(root);
-    while (!stack.empty()) {
-      const ExprId at = stack.back();
-      stack.pop_back();
-      if (std::exchange(seen[at.index], i) == i) continue;
+    mentions.visit(id, [&](ExprId at) {
       if (body[at].op == Operation::Load) loads.push_back(at);
-      for (ExprId arg : operands(body, body[at])) stack.push_back(arg);
-    }
+      return has_load[at.index];
+    });
     std::ranges::sort(loads);
     for (ExprId load : loads) {
       judge({id, load, BufferId{body[load].imm}, body[load].args[0]});
     }
-    if (const Store* store = std::get_if<Store>(&body[id])) {
-      judge({id, {}, store->buffer, store->index});
-    } else if (const Atomic* atomic = std::get_if<Atomic>(&body[id])) {
-      judge({id, {}, atomic->buffer, atomic->index});
-    }
+    visit(
+        body[id], [&](const Store& store) { judge({id, {}, store.buffer, store.index}); },
+        [&](const Atomic& atomic) { judge({id, {}, atomic.buffer, atomic.index}); },
+        Nothing<Let, Assign, If, For, Block, Break, Return, Barrier>{});
+    if (each) each(id, always, bounds);
   }
   if (!exact) return bounds;
   for (const Assumption& assumption : assumptions_of(program, *facts)) {
@@ -221,6 +205,13 @@ Bounds bounds_of(const Program& program, const DispatchFacts* facts) {
     add(bounds.assumptions, assumption);
   }
   return bounds;
+}
+
+bool ends_early(const Program& program, const CheckedAccess& access) {
+  constexpr std::uint64_t kMaxTable = 1 << 20;
+  const std::uint32_t fixed = program.buffers[access.buffer.index].count;
+  return access.verdict == CheckedAccess::Verdict::Checked && access.most < kMaxTable &&
+         (fixed == 0 || access.most < fixed);
 }
 
 }  // namespace vyre

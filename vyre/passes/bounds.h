@@ -2,6 +2,7 @@
 // statement and access, never part of it. What is not in a table is checked.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,8 +77,15 @@ struct Bounds {
   }
 };
 
-// Of a valid program without calls; with facts of a dispatch, also what these prove.
-Bounds bounds_of(const Program& program, const DispatchFacts* facts = nullptr);
+// Of a valid program without calls; with facts of a dispatch, also what these prove. `each` is
+// called behind each statement, with what is known there without the facts, and the bounds so far.
+using EachStatement = std::function<void(StmtId, Ranges&, const Bounds&)>;
+Bounds bounds_of(const Program& program, const DispatchFacts* facts = nullptr,
+                 const EachStatement& each = {});
+
+// Whether an access that is not proved is in bounds as soon as its buffer is as long as may be
+// expected: ranges know where its index ends.
+bool ends_early(const Program& program, const CheckedAccess& access);
 
 // By expression: whether it depends on what a buffer holds that is no uniform. For people: what
 // loops hand on is followed only a few times.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "vyre/passes/draft.h"
-#include "vyre/passes/passes.h"
+#include "vyre/passes/pass.h"
 
 namespace vyre {
 namespace {
@@ -19,32 +19,10 @@ class Conversion {
       : draft_(draft),
         body_(draft.from().body),
         memo_(body_.exprs.size()),
-        assigned_(assigned_locals(body_)),
-        needed_(needed_statements(body_)) {
-    for (std::uint32_t i = 0; i < body_.exprs.size(); ++i) {
-      const Expr& expr = body_.exprs[i];
-      Facts f;
-      const std::span<const ExprId> args = operands(body_, expr);
-      f.operations = args.empty() ? 0 : 1;
-      f.local = expr.op == Operation::Local ? LocalId{expr.imm} : LocalId{};
-      f.costly = cost(expr.op) == Cost::Many;
-      f.loads = is_volatile(draft.from(), expr);
-      for (ExprId arg : args) {
-        const Facts& of = facts_[arg.index];
-        f.operations = std::min(kMaxExprs, f.operations + of.operations);
-        f.costly = f.costly || of.costly;
-        f.loads = f.loads || of.loads;
-      }
-      facts_.push_back(f);
-    }
-  }
+        assigned_(assigned_locals(body_)) {}
 
   Keep statement(StmtId id, const Stmt& source) {
-    if (!needed_[id.index]) return Keep::Nothing;
-    Stmt stmt = source;
-    for_each_root(stmt, [&](ExprId& root) {
-      if (root.exists()) root = copy(root);
-    });
+    Stmt stmt = with_roots(source, [&](ExprId root) { return copy(root); });
     if (const If* branch = std::get_if<If>(&source); branch != nullptr && converts(id, *branch)) {
       select(id, *branch, std::get<If>(stmt).condition);
       return Keep::Nothing;
@@ -65,14 +43,12 @@ class Conversion {
     draft_.put(stmt);
     return Keep::All;
   }
-  void else_begins(StmtId) {}
-  void closes(StmtId) {}
 
   // Whether it would change anything.
-  bool finds_any() const {
+  bool finds_any() {
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       const If* branch = std::get_if<If>(&body_.stmts[i]);
-      if (branch == nullptr || !needed_[i]) continue;
+      if (branch == nullptr) continue;
       if (!has_first(StmtId{i}, *branch) || converts(StmtId{i}, *branch)) return true;
       if (body_[branch->condition].op == Operation::Ne) return true;
     }
@@ -80,63 +56,72 @@ class Conversion {
   }
 
  private:
-  // Whether there is something in the first block.
-  bool has_first(StmtId id, const If& branch) const {
-    for (StmtId at{id.index + 1}; at < branch.else_begin; at = next(body_, at)) {
-      if (needed_[at.index]) return true;
-    }
-    return false;
+  static bool has_first(StmtId id, const If& branch) {
+    return branch.else_begin.index > id.index + 1;
   }
 
   struct Facts {
     std::uint32_t operations = 0;
-    LocalId local;
-    bool costly = false;
-    bool loads = false;
+    bool costly = false;  // loads or divides
   };
+
+  // Most programs have no branch of which they are wanted.
+  const Facts& facts(ExprId id) {
+    for (std::size_t i = facts_.size(); i < body_.exprs.size(); ++i) {
+      const Expr& expr = body_.exprs[i];
+      Facts f;
+      const std::span<const ExprId> args = operands(body_, expr);
+      f.operations = args.empty() ? 0 : 1;
+      f.costly = cost(expr.op) == Cost::Many;
+      for (ExprId arg : args) {
+        f.operations = std::min(kMaxExprs, f.operations + facts_[arg.index].operations);
+        f.costly = f.costly || facts_[arg.index].costly;
+      }
+      facts_.push_back(f);
+    }
+    return facts_[id.index];
+  }
 
   ExprId zero(ExprId like) { return draft_.make().constant(draft_.make().type(like), {}); }
   ExprId compared(Operation test, ExprId value) {
     return draft_.make().make(test, {value, zero(value)});
   }
 
-  ExprId copy(ExprId root) {
-    return copy_expr(draft_, root, memo_,
-                     [](ExprId, const Expr&, std::span<const ExprId>) { return ExprId{}; });
-  }
+  ExprId copy(ExprId root) { return copy_expr(draft_, root, memo_); }
 
   bool mentions(ExprId root, LocalId local) const {
     bool found = false;
-    for_each_use(body_, root, [&](ExprId id) { found = found || facts_[id.index].local == local; });
+    for_each_use(body_, root, [&](ExprId id) {
+      found = found || (body_[id].op == Operation::Local && body_[id].imm == local.index);
+    });
     return found;
   }
 
-  bool converts(StmtId id, const If& branch) const {
+  bool converts(StmtId id, const If& branch) {
+    for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
+      const Stmt& stmt = body_[at];
+      if (!std::holds_alternative<Let>(stmt) && !std::holds_alternative<Assign>(stmt)) return false;
+    }
     std::vector<const Assign*> assigns;
     std::uint32_t operations = 0;
     std::size_t in_then = 0;
     for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
-      if (!needed_[at.index]) continue;
-      if (const Let* let = std::get_if<Let>(&body_[at])) {
-        // It goes in front of the selections, which what its block has given before does not.
-        const Facts& facts = facts_[let->value.index];
-        for (std::size_t k = at < branch.else_begin ? 0 : in_then; k < assigns.size(); ++k) {
-          if (mentions(let->value, assigns[k]->local)) return false;
-        }
-        operations += facts.operations;
-        if (assigned_[let->local.index] || facts.costly || facts.loads ||
-            operations > kMaxOperations) {
-          return false;
-        }
+      const Let* let = std::get_if<Let>(&body_[at]);
+      const Assign* assign = std::get_if<Assign>(&body_[at]);
+      const Facts& of = facts(let != nullptr ? let->value : assign->value);
+      operations += of.operations;
+      if (of.costly || operations > kMaxOperations) return false;
+      if (let == nullptr) {
+        if (assigns.size() == kMaxAssigns) return false;
+        assigns.push_back(assign);
+        if (at < branch.else_begin) ++in_then;
         continue;
       }
-      const Assign* assign = std::get_if<Assign>(&body_[at]);
-      if (assign == nullptr || assigns.size() == kMaxAssigns) return false;
-      const Facts& facts = facts_[assign->value.index];
-      operations += facts.operations;
-      if (facts.costly || facts.loads || operations > kMaxOperations) return false;
-      assigns.push_back(assign);
-      if (at < branch.else_begin) ++in_then;
+      // It goes in front of the selections, which what its block has given before does not.
+      if (assigned_[let->local.index]) return false;
+      for (std::size_t k = at < branch.else_begin ? 0 : in_then; k < assigns.size(); ++k) {
+        if (mentions(let->value, assigns[k]->local)) return false;
+      }
     }
     if (assigns.empty()) return false;
     // They are given one after the other: no value may depend on another that is given.
@@ -154,7 +139,6 @@ class Conversion {
     std::vector<const Assign*> then;
     std::vector<const Assign*> otherwise;
     for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
-      if (!needed_[at.index]) continue;
       if (const Let* let = std::get_if<Let>(&body_[at])) {
         draft_.add(Let{let->local, copy(let->value)});
       } else {
@@ -163,7 +147,7 @@ class Conversion {
     }
     // The condition is evaluated once, before anything is assigned.
     const std::size_t given = then.size() + otherwise.size();
-    bool bind = given > 1 && facts_[branch.condition.index].loads;
+    bool bind = given > 1 && facts(branch.condition).costly;
     for (const auto* list : {&then, &otherwise}) {
       for (const Assign* assign : *list) {
         bind = bind || (given > 1 && mentions(branch.condition, assign->local));
@@ -196,7 +180,6 @@ class Conversion {
   std::vector<ExprId> memo_;
   std::vector<Facts> facts_;
   std::vector<bool> assigned_;  // per local
-  std::vector<bool> needed_;    // per statement
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 #include "vyre/passes/formulas.h"
 #include "vyre/passes/launch.h"
-#include "vyre/passes/passes.h"
+#include "vyre/passes/pass.h"
 
 namespace vyre {
 namespace {
@@ -92,6 +92,7 @@ class Finder {
       bool parts = false;  // not all of them run it
     };
     BlockStack<Frame> stack(body_);
+    Mentions mentions(body_);
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       stack.enter(i, [&](const Frame& closed, Frame& now) {
         if (now.owner == closed.owner && now.is_else) now.parts = closed.parts;
@@ -101,37 +102,32 @@ class Finder {
       bool differs = parts;
       for (ExprId root : roots(stmt)) differs = differs || found_.exprs[root.index];
       if (parts) {
-        for (ExprId root : roots(stmt)) keep_loads_apart(root);
+        // What is loaded under a condition that differs.
+        mentions.visit(StmtId{i}, [&](ExprId at) {
+          set(apart_, at.index, body_[at].op == Operation::Load);
+          return true;
+        });
       }
-      if (const Let* let = std::get_if<Let>(&stmt)) {
-        set(found_.locals, let->local.index, found_.exprs[let->value.index]);
-      } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-        set(found_.locals, assign->local.index, differs);
-      } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-        if (atomic->result.exists()) set(found_.locals, atomic->result.index, true);
-      } else if (const Store* store = std::get_if<Store>(&stmt)) {
-        if (is_workgroup(program_.buffers[store->buffer.index])) {
-          set(found_.buffers, store->buffer.index, differs);
-        }
-      } else if (std::holds_alternative<If>(stmt)) {
-        set(found_.stmts, i, differs);
-      } else if (differs && !std::holds_alternative<Block>(stmt)) {
-        possible_ = false;  // loops, and what leaves them, and barriers
-      }
+      const auto goes_together = [&] { possible_ = possible_ && !differs; };
+      visit(
+          stmt,
+          [&](const Let& let) {
+            set(found_.locals, let.local.index, found_.exprs[let.value.index]);
+          },
+          [&](const Assign& assign) { set(found_.locals, assign.local.index, differs); },
+          [&](const Atomic& atomic) {
+            if (atomic.result.exists()) set(found_.locals, atomic.result.index, true);
+          },
+          [&](const Store& store) {
+            if (!is_workgroup(program_.buffers[store.buffer.index])) return;
+            set(found_.buffers, store.buffer.index, differs);
+          },
+          [&](const If&) { set(found_.stmts, i, differs); }, [&](const For&) { goes_together(); },
+          [&](const Break&) { goes_together(); }, [&](const Return&) { goes_together(); },
+          [&](const Barrier&) { goes_together(); }, Nothing<Block>{});
       if (Frame* opened = stack.open(i)) {
         opened->parts = parts || (std::holds_alternative<If>(stmt) && found_.stmts[i]);
       }
-    }
-  }
-
-  // What is loaded under a condition that differs.
-  void keep_loads_apart(ExprId root) {
-    std::vector<bool> mentioned(root.index + 1);
-    mentioned[root.index] = true;
-    for (std::uint32_t i = root.index + 1; i-- > 0;) {
-      if (!mentioned[i]) continue;
-      set(apart_, i, body_.exprs[i].op == Operation::Load);
-      for (ExprId arg : operands(body_, body_.exprs[i])) mentioned[arg.index] = true;
     }
   }
 
@@ -360,32 +356,35 @@ class Writer {
     const auto sees = [&](ExprId root) { return sees_[root.index]; };
     if (!std::holds_alternative<Store>(stmt) || std::ranges::any_of(roots(stmt), sees)) flush();
     share_loads(stmt);
-    if (const Let* let = std::get_if<Let>(&stmt)) {
-      each(differs(let->local), [&](Copy& copy) {
-        const ExprId given = value(copy, let->value);
-        draft_.add(Let{declare(copy, let->local), given});
-      });
-    } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-      each(differs(assign->local), [&](Copy& copy) { give(copy, *assign); });
-    } else if (const Store* store = std::get_if<Store>(&stmt)) {
-      put_store(*store);
-    } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-      put_atomic(*atomic);
-    } else if (const If* branch = std::get_if<If>(&stmt); branch != nullptr && opens(id)) {
-      for (Copy& copy : copies_) {
-        copy.tests.push_back(f_.bind("taken", test(value(copy, branch->condition))));
-        const ExprId around = condition(copy);
-        copy.conditions.push_back(around.exists()
-                                      ? f_.bind("runs", f_.both(around, copy.tests.back()))
-                                      : copy.tests.back());
-      }
-    } else {
-      Stmt once = stmt;
-      for_each_root(once, [&](ExprId& root) {
-        if (root.exists()) root = value(copies_[0], root);
-      });
-      draft_.put(once);
-    }
+    const auto put_once = [&] {
+      draft_.put(with_roots(stmt, [&](ExprId root) { return value(copies_[0], root); }));
+    };
+    visit(
+        stmt,
+        [&](const Let& let) {
+          each(differs(let.local), [&](Copy& copy) {
+            const ExprId given = value(copy, let.value);
+            draft_.add(Let{declare(copy, let.local), given});
+          });
+        },
+        [&](const Assign& assign) {
+          each(differs(assign.local), [&](Copy& copy) { give(copy, assign); });
+        },
+        [&](const Store& store) { put_store(store); },
+        [&](const Atomic& atomic) { put_atomic(atomic); },
+        [&](const If& branch) {
+          if (!opens(id)) return put_once();
+          for (Copy& copy : copies_) {
+            copy.tests.push_back(f_.bind("taken", test(value(copy, branch.condition))));
+            const ExprId around = condition(copy);
+            copy.conditions.push_back(around.exists()
+                                          ? f_.bind("runs", f_.both(around, copy.tests.back()))
+                                          : copy.tests.back());
+          }
+        },
+        [&](const For&) { put_once(); }, [&](const Block&) { put_once(); },
+        [&](const Break&) { put_once(); }, [&](const Return&) { put_once(); },
+        [&](const Barrier&) { put_once(); });
   }
   bool opens(StmtId id) const { return differences_.stmts[id.index]; }
 

@@ -1,50 +1,65 @@
 // Replaces what the ranges decide: comparisons whose outcome is known, values that can be only one
-// number, masks and minima that change nothing.
+// number, masks and minima that change nothing. A branch whose condition is known becomes one of
+// its blocks, and a loop without rounds goes.
 #include "vyre/passes/draft.h"
-#include "vyre/passes/passes.h"
+#include "vyre/passes/pass.h"
 #include "vyre/passes/ranges.h"
 
 namespace vyre {
 namespace {
 
-// What an expression is, where that is simpler than what is written.
-struct Outcome {
-  enum class Kind : std::uint8_t {
-    Same,
-    Constant,  // `bits`
-    First,     // its first or second operand
-    Second,
-    Sum,         // of its operands, without saturation
-    Difference,  // of its operands
-    Less,        // its first operand less the constant `bits`
-  };
-  Kind kind = Kind::Same;
-  std::uint64_t bits = 0;
-};
-
-class Decision {
+class Deciding {
  public:
-  Decision(const Program& program, const DispatchFacts* facts)
-      : body_(program.body), ranges_(program, facts) {}
+  Deciding(Draft& draft, const DispatchFacts* facts)
+      : draft_(draft),
+        body_(draft.from().body),
+        ranges_(draft.from(), facts),
+        memo_(body_.exprs.size()) {}
 
-  void go_to(StmtId id) { ranges_.go_to(id); }
-  DataType type(ExprId at) { return ranges_.type(ranges_.value(at)); }
+  bool any = false;  // something was decided
 
+  Keep statement(StmtId id, const Stmt& source) {
+    ranges_.go_to(id);
+    if (const For* loop = std::get_if<For>(&source); loop != nullptr && never_runs(*loop)) {
+      any = true;
+      return Keep::Nothing;
+    }
+    const Stmt stmt = with_roots(source, [&](ExprId root) {
+      return copy_expr(draft_, root, memo_,
+                       [&](ExprId at, const Expr& expr, std::span<const ExprId> args) {
+                         touched_.push_back(at);
+                         const ExprId simple = simpler(at, expr, args);
+                         any = any || simple.exists();
+                         return simple;
+                       });
+    });
+    // Elsewhere something else may be known.
+    for (ExprId at : touched_) memo_[at.index] = {};
+    touched_.clear();
+    return put_or_fold(draft_, stmt);
+  }
+
+ private:
   bool never_runs(const For& loop) {
     return ranges_.less(ranges_.value(loop.to), -1, ranges_.value(loop.from)).has_value();
   }
 
-  Outcome decide(ExprId at) {
-    using Kind = Outcome::Kind;
-    const Expr& expr = body_[at];
-    const std::span<const ExprId> args = operands(body_, expr);
+  // An expression of the draft that is simpler than what is written, if there is one; `to` are the
+  // operands as they are there.
+  ExprId simpler(ExprId at, const Expr& expr, std::span<const ExprId> to) {
     if (expr.op == Operation::Literal) return {};
     const ExprId value = ranges_.value(at);
-    const unsigned width = range_width(ranges_.type(value));
+    const DataType type = ranges_.type(value);
+    const unsigned width = range_width(type);
     if (width == 0) return {};
     const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
+    const auto constant = [&](std::uint64_t bits) {
+      return draft_.make().constant(
+          type, {{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32)}});
+    };
     const Range range = ranges_.range(value);
-    if (is_constant(range)) return {Kind::Constant, range.lo};
+    if (is_constant(range)) return constant(range.lo);
+    const std::span<const ExprId> args = operands(body_, expr);
     if (args.size() != 2) return {};
     const ExprId a = ranges_.value(args[0]);
     const ExprId b = ranges_.value(args[1]);
@@ -54,7 +69,7 @@ class Decision {
     const bool plain = operand == DataType::U32;
     const Range ra = ranges_.range(a);
     const Range rb = ranges_.range(b);
-    const auto truth = [&](bool holds) { return Outcome{Kind::Constant, holds ? 1u : 0u}; };
+    const auto truth = [&](bool holds) { return constant(holds ? 1 : 0); };
     // What is less than what, also where neither is known.
     const auto less = [&](ExprId x, ExprId y) { return plain && ranges_.less(x, 0, y); };
     const auto at_most = [&](ExprId x, ExprId y) { return plain && ranges_.less(x, -1, y); };
@@ -67,162 +82,72 @@ class Decision {
     } else if (is(Operation::Eq, Operation::Ne)) {
       if (less(a, b) || less(b, a)) return truth(expr.op == Operation::Ne);
       // A test need not be compared with zero.
-      if (plain && is(Operation::Ne) && ra.hi <= 1 && rb.hi == 0) return {Kind::First};
+      if (plain && is(Operation::Ne) && ra.hi <= 1 && rb.hi == 0) return to[0];
     } else if (is(Operation::Min, Operation::Max) && !is_signed) {
       const bool least = expr.op == Operation::Min;
-      if (ra.hi <= rb.lo || at_most(a, b)) return {least ? Kind::First : Kind::Second};
-      if (rb.hi <= ra.lo || at_most(b, a)) return {least ? Kind::Second : Kind::First};
+      if (ra.hi <= rb.lo || at_most(a, b)) return to[least ? 0 : 1];
+      if (rb.hi <= ra.lo || at_most(b, a)) return to[least ? 1 : 0];
     } else if (is(Operation::Mod) && !is_signed) {
-      if (ra.hi < rb.lo || less(a, b)) return {Kind::First};
+      if (ra.hi < rb.lo || less(a, b)) return to[0];
       if (is_constant(rb) && rb.lo != 0 && ra.lo / rb.lo == ra.hi / rb.lo) {
-        return {Kind::Less, ra.lo / rb.lo * rb.lo};
+        const ExprId multiple = constant(ra.lo / rb.lo * rb.lo);
+        return draft_.make().make(Operation::Sub, {to[0], multiple});
       }
     } else if (is(Operation::BitAnd) && is_constant(rb)) {
       const std::uint64_t all = width == 64 ? ~std::uint64_t{0} : 0xffffffff;
-      if ((~rb.lo & all & ~ra.zeros) == 0) return {Kind::First};
+      if ((~rb.lo & all & ~ra.zeros) == 0) return to[0];
     } else if (is(Operation::SubSat) && !is_signed) {
-      if (rb.hi <= ra.lo || at_most(b, a)) return {Kind::Difference};
+      if (rb.hi <= ra.lo || at_most(b, a)) {
+        return draft_.make().make(Operation::Sub, {to[0], to[1]});
+      }
     } else if (is(Operation::AddSat) && plain) {
-      if (ra.hi + rb.hi <= 0xffffffff) return {Kind::Sum};
-    }
-    return {};
-  }
-
- private:
-  const Body& body_;
-  Ranges ranges_;
-};
-
-// What is decided about an expression in a statement. No expression: its loop never runs; that
-// comes last.
-struct Decided {
-  StmtId stmt;
-  ExprId expr;
-  Outcome outcome;
-  DataType type = DataType::Unknown;
-};
-
-// In the order of the statements.
-std::vector<Decided> decisions(const Program& program, const DispatchFacts* facts) {
-  const Body& body = program.body;
-  Decision decision(program, facts);
-  std::vector<Decided> all;
-  std::vector<std::uint32_t> seen(body.exprs.size(), 0xffffffff);
-  std::vector<ExprId> stack;
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    decision.go_to(StmtId{i});
-    for (ExprId root : roots(body.stmts[i])) stack.push_back(root);
-    while (!stack.empty()) {
-      const ExprId at = stack.back();
-      stack.pop_back();
-      if (std::exchange(seen[at.index], i) == i) continue;
-      const Outcome outcome = decision.decide(at);
-      if (outcome.kind != Outcome::Kind::Same) {
-        all.push_back({StmtId{i}, at, outcome, decision.type(at)});
-      }
-      for (ExprId arg : operands(body, body[at])) stack.push_back(arg);
-    }
-    const For* loop = std::get_if<For>(&body.stmts[i]);
-    if (loop != nullptr && decision.never_runs(*loop)) all.push_back({StmtId{i}, {}, {}});
-  }
-  return all;
-}
-
-class Rewriting {
- public:
-  Rewriting(Draft& draft, std::span<const Decided> decided)
-      : draft_(draft),
-        rest_(decided),
-        memo_(draft.from().body.exprs.size()),
-        here_(memo_.size()),
-        decided_(memo_.size(), nullptr) {}
-
-  Keep statement(StmtId id, const Stmt& source) {
-    // Those about statements that are left out are passed over.
-    while (!rest_.empty() && rest_.front().stmt < id) rest_ = rest_.subspan(1);
-    std::size_t count = 0;
-    while (count < rest_.size() && rest_[count].stmt == id) ++count;
-    const std::span<const Decided> own = rest_.first(count);
-    if (!own.empty() && !own.back().expr.exists()) return Keep::Nothing;
-    for (const Decided& each : own) decided_[each.expr.index] = &each;
-    Stmt stmt = source;
-    for_each_root(stmt, [&](ExprId& root) {
-      if (root.exists()) root = own.empty() ? plain(root) : simplified(root);
-    });
-    for (ExprId at : touched_) {
-      here_[at.index] = {};
-      decided_[at.index] = nullptr;
-    }
-    touched_.clear();
-    if (const If* branch = std::get_if<If>(&stmt)) {
-      if (const std::optional<Bits> condition = draft_.make().bits(branch->condition)) {
-        return *condition == Bits{} ? Keep::Second : Keep::First;
-      }
-    }
-    draft_.put(stmt);
-    return Keep::All;
-  }
-  void else_begins(StmtId) {}
-  void closes(StmtId) {}
-
- private:
-  ExprId plain(ExprId root) {
-    return copy_expr(draft_, root, memo_,
-                     [](ExprId, const Expr&, std::span<const ExprId>) { return ExprId{}; });
-  }
-  // Elsewhere something else may be known.
-  ExprId simplified(ExprId root) {
-    return copy_expr(draft_, root, here_,
-                     [&](ExprId at, const Expr&, std::span<const ExprId> args) {
-                       touched_.push_back(at);
-                       const Decided* decided = decided_[at.index];
-                       return decided != nullptr ? simpler(*decided, args) : ExprId{};
-                     });
-  }
-
-  ExprId simpler(const Decided& decided, std::span<const ExprId> args) {
-    const Outcome& outcome = decided.outcome;
-    Simplifier& make = draft_.make();
-    const auto constant = [&] {
-      return make.constant(decided.type, {{static_cast<std::uint32_t>(outcome.bits),
-                                           static_cast<std::uint32_t>(outcome.bits >> 32)}});
-    };
-    switch (outcome.kind) {
-      case Outcome::Kind::Same: return {};
-      case Outcome::Kind::Constant: return constant();
-      case Outcome::Kind::First: return args[0];
-      case Outcome::Kind::Second: return args[1];
-      case Outcome::Kind::Sum: return make.make(Operation::Add, {args[0], args[1]});
-      case Outcome::Kind::Difference: return make.make(Operation::Sub, {args[0], args[1]});
-      case Outcome::Kind::Less: return make.make(Operation::Sub, {args[0], constant()});
+      if (ra.hi + rb.hi <= 0xffffffff) return draft_.make().make(Operation::Add, {to[0], to[1]});
     }
     return {};
   }
 
   Draft& draft_;
-  std::span<const Decided> rest_;        // of this statement and later ones
-  std::vector<ExprId> memo_;             // per expression: what it is where nothing is decided
-  std::vector<ExprId> here_;             // and in this statement
-  std::vector<const Decided*> decided_;  // what is decided in this statement
+  const Body& body_;
+  Ranges ranges_;
+  std::vector<ExprId> memo_;  // of this statement
   std::vector<ExprId> touched_;
 };
 
-Program rewritten(const Program& program, std::span<const Decided> decided) {
-  Draft draft(program, kFold);
-  Rewriting pass(draft, decided);
+// Constants and rules alone.
+struct Simplifying {
+  Draft& draft;
+  std::vector<ExprId> memo;
+
+  Keep statement(StmtId, const Stmt& source) {
+    return put_or_fold(
+        draft, with_roots(source, [&](ExprId root) { return copy_expr(draft, root, memo); }));
+  }
+};
+
+Program simplified(const Program& program, unsigned what) {
+  Draft draft(program, what, Draft::Expressions::None);
+  Simplifying pass{draft, std::vector<ExprId>(program.body.exprs.size())};
   rewrite(draft, pass);
+  return std::move(draft).finish();
+}
+
+std::optional<Program> decided(const Program& program, const DispatchFacts* facts) {
+  Draft draft(program, kFold);
+  Deciding pass(draft, facts);
+  rewrite(draft, pass);
+  if (!pass.any) return std::nullopt;
   return std::move(draft).finish();
 }
 
 }  // namespace
 
-std::optional<Program> decide(const Program& program) {
-  const std::vector<Decided> decided = decisions(program, nullptr);
-  if (decided.empty()) return std::nullopt;
-  return rewritten(program, decided);
-}
+std::optional<Program> decide(const Program& program) { return decided(program, nullptr); }
 Program decide_for(const Program& program, const DispatchFacts& facts) {
-  return rewritten(program, decisions(program, &facts));
+  return decided(program, &facts).value_or(program);
+}
+std::optional<Program> fold(const Program& program) { return simplified(program, kFold); }
+std::optional<Program> algebra(const Program& program) {
+  return simplified(program, kFold | kAlgebra);
 }
 
 }  // namespace vyre

@@ -1,5 +1,5 @@
 // How a division by a constant becomes a multiplication: the numbers to multiply with and to shift
-// by, and whether they are right for every dividend.
+// by. divide_test.cc says why they are right for every dividend.
 //
 // A divisor is at least 3, its sign aside, and no power of two: those have cheaper ways. A width is
 // 8, 16, 32 or 64. mul_high is the high half of the product that is twice as wide.
@@ -25,10 +25,6 @@ struct Reciprocal {
 // even, otherwise one that adds; of these the one that shifts least afterwards.
 Reciprocal reciprocal(unsigned width, std::uint64_t divisor);
 
-// Whether it gives the quotient, rounded down, of every dividend. If not, there is one for which it
-// does not.
-bool is_exact(unsigned width, std::uint64_t divisor, const Reciprocal& reciprocal);
-
 // t = mul_high(n, multiplier), with signs, plus n times `add`, which is -1, 0 or 1;
 // q = t >> after, with its sign; n / d = q < 0 ? q + 1 : q.
 struct SignedReciprocal {
@@ -41,8 +37,5 @@ struct SignedReciprocal {
 
 // The one that shifts least; it adds nothing if that is possible.
 SignedReciprocal signed_reciprocal(unsigned width, std::int64_t divisor);
-
-// Whether it gives the quotient, rounded towards zero, of every dividend.
-bool is_exact(unsigned width, std::int64_t divisor, const SignedReciprocal& reciprocal);
 
 }  // namespace vyre

@@ -169,8 +169,25 @@ Program Draft::finish() && {
       out_.locals[local.index] = from_.body[local];
     }
   }
-  program.body = renumbered(std::move(out_));
+  program.body = canonical(out_, 0, true);
   return program;
+}
+
+Keep put_or_fold(Draft& draft, const Stmt& stmt) {
+  const auto constant = [&](ExprId id) -> std::optional<std::uint32_t> {
+    const Expr& expr = draft.body()[id];
+    return expr.op == Operation::Literal ? std::optional(expr.imm) : std::nullopt;
+  };
+  if (const If* branch = std::get_if<If>(&stmt)) {
+    const auto condition = constant(branch->condition);
+    if (condition) return *condition == 0 ? Keep::Second : Keep::First;
+  } else if (const For* loop = std::get_if<For>(&stmt)) {
+    const auto from = constant(loop->from);
+    const auto to = constant(loop->to);
+    if (from && to && *from >= *to) return Keep::Nothing;
+  }
+  draft.put(stmt);
+  return Keep::All;
 }
 
 std::vector<bool> assigned_locals(const Body& body) {

@@ -95,8 +95,6 @@ enum class Keep : std::uint8_t {
 
 // Walks the statements in order and lets `pass` write them. `pass` has
 //   Keep statement(StmtId id, const Stmt& stmt)   adds it to the draft, opens it, or drops it
-//   void else_begins(StmtId id)                   between the blocks of an `if` that was opened
-//   void closes(StmtId id)                        before the end of one that was opened
 template <class Pass>
 void rewrite(Draft& draft, Pass& pass) {
   const Body& body = draft.from().body;
@@ -117,12 +115,10 @@ void rewrite(Draft& draft, Pass& pass) {
       id = frame.resume;
       if (frame.part == Part::Then) {
         const If& branch = std::get<If>(body[frame.owner]);
-        pass.else_begins(frame.owner);
         draft.else_begins();
         stack.push_back({frame.owner, branch.end, branch.end, Part::Last});
         id = branch.else_begin;
       } else if (frame.part == Part::Last) {
-        pass.closes(frame.owner);
         draft.close();
       }
       continue;
@@ -158,6 +154,19 @@ void rewrite(Draft& draft, Pass& pass) {
   }
 }
 
+// Adds a statement or opens it, but a branch whose condition is known becomes one of its blocks,
+// and a loop without rounds goes.
+Keep put_or_fold(Draft& draft, const Stmt& stmt);
+
+// A statement with other expressions: change(root) for each that it mentions.
+template <class Change>
+Stmt with_roots(Stmt stmt, Change change) {
+  for_each_root(stmt, [&](ExprId& root) {
+    if (root.exists()) root = change(root);
+  });
+  return stmt;
+}
+
 // The locals that are given a value after they are declared.
 std::vector<bool> assigned_locals(const Body& body);
 
@@ -173,8 +182,28 @@ std::vector<bool> spread(const Body& body, Has has) {
   return found;
 }
 
-// The statements that somebody can notice, or that those depend on. (needed.cc)
-std::vector<bool> needed_statements(const Body& body);
+// Visits the expressions that statements mention, each once in a statement.
+class Mentions {
+ public:
+  explicit Mentions(const Body& body) : body_(body), seen_(body.exprs.size()) {}
+
+  // visit(id) says whether to go on to the operands.
+  template <class Visit>
+  void visit(StmtId stmt, Visit visit) {
+    for (ExprId root : roots(body_[stmt])) stack_.push_back(root);
+    while (!stack_.empty()) {
+      const ExprId at = stack_.back();
+      stack_.pop_back();
+      if (std::exchange(seen_[at.index], stmt.index + 1) == stmt.index + 1 || !visit(at)) continue;
+      for (ExprId arg : operands(body_, body_[at])) stack_.push_back(arg);
+    }
+  }
+
+ private:
+  const Body& body_;
+  std::vector<std::uint32_t> seen_;  // 1 + the statement that has last looked at it
+  std::vector<ExprId> stack_;
+};
 
 // When a branch or a loop ends, passes look at all that is assigned inside. Whether that takes very
 // long: in a long chain of `else if`, which nests without being deep. It stays as it is written.
@@ -182,15 +211,15 @@ bool nests_deeply(const Body& body);
 
 // Calls visit(id, operands) for what is below `root` and for itself, operands first and left to
 // right, except where is_known(id): that and what is below it is done. `stack` is room for the
-// walk.
-template <class IsKnown, class Do>
-void operands_first(const Body& body, ExprId root, std::vector<Visit>& stack, IsKnown is_known,
-                    Do visit) {
+// walk, and operands_of(id) a span.
+template <class OperandsOf, class IsKnown, class Do>
+void operands_first(ExprId root, std::vector<Visit>& stack, OperandsOf operands_of,
+                    IsKnown is_known, Do visit) {
   if (is_known(root)) return;
   stack.push_back({root, 0});
   while (!stack.empty()) {
     const ExprId id = stack.back().id;
-    const std::span<const ExprId> ids = operands(body, body[id]);
+    const std::span<const ExprId> ids = operands_of(id);
     if (stack.back().next < ids.size()) {
       const ExprId operand = ids[stack.back().next++];
       if (!is_known(operand)) stack.push_back({operand, 0});
@@ -199,6 +228,11 @@ void operands_first(const Body& body, ExprId root, std::vector<Visit>& stack, Is
     visit(id, ids);
     stack.pop_back();
   }
+}
+template <class IsKnown, class Do>
+void operands_first(const Body& body, ExprId root, std::vector<Visit>& stack, IsKnown is_known,
+                    Do visit) {
+  operands_first(root, stack, [&](ExprId id) { return operands(body, body[id]); }, is_known, visit);
 }
 
 // Copies expressions of the program into the draft. `memo` has what is known already; `leaf` may
@@ -223,6 +257,10 @@ ExprId copy_expr(Draft& draft, ExprId root, std::vector<ExprId>& memo, Leaf leaf
     memo[id.index] = made;
   });
   return memo[root.index];
+}
+inline ExprId copy_expr(Draft& draft, ExprId root, std::vector<ExprId>& memo) {
+  return copy_expr(draft, root, memo,
+                   [](ExprId, const Expr&, std::span<const ExprId>) { return ExprId{}; });
 }
 
 // A load from memory that others may write to meanwhile: it is evaluated where it stands, once.

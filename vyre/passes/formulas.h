@@ -57,8 +57,6 @@ struct CopyStatements {
     draft.put(stmt);
     return Keep::All;
   }
-  void else_begins(StmtId) {}
-  void closes(StmtId) {}
 };
 
 }  // namespace vyre

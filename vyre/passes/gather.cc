@@ -9,7 +9,6 @@
 #include "vyre/passes/formulas.h"
 #include "vyre/passes/launch.h"
 #include "vyre/passes/regroup.h"
-#include "vyre/passes/updates.h"
 
 namespace vyre {
 namespace {
@@ -110,10 +109,8 @@ class Gather {
       f_.draft.add(Break{});
       return Keep::All;
     }
-    Stmt stmt = source;
-    for_each_root(stmt, [&](ExprId& root) {
-      if (!root.exists()) return;
-      root = copy_expr(f_.draft, root, memo_,
+    Stmt stmt = with_roots(source, [&](ExprId root) {
+      return copy_expr(f_.draft, root, memo_,
                        [&](ExprId, const Expr& expr, std::span<const ExprId>) -> ExprId {
                          if (expr.detail != 0) return {};
                          if (expr.op == Operation::WorkgroupId) return group_;
@@ -127,8 +124,6 @@ class Gather {
     f_.draft.put(stmt);
     return Keep::All;
   }
-  void else_begins(StmtId) {}
-  void closes(StmtId) {}
 
  private:
   bool has_returns() const {

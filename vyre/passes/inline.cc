@@ -7,7 +7,7 @@
 #include "vyre/base/counters.h"
 #include "vyre/base/text.h"
 #include "vyre/ir/intern.h"
-#include "vyre/ir/walk.h"
+#include "vyre/passes/draft.h"
 #include "vyre/text/lexer.h"
 #include "vyre/validate/validate.h"
 
@@ -34,6 +34,13 @@ struct Callee {
   bool nests = false;               // early returns can be nested in `else` blocks
 
   const Body& body() const { return op->body; }
+  // Whether every way through some statements of a block returns.
+  bool leaves_in(StmtId first, StmtId end) const {
+    for (StmtId id = first; id < end; id = next(op->body, id)) {
+      if (leaves[id.index]) return true;
+    }
+    return false;
+  }
   bool is_expression() const { return op->body.stmts.size() == 1; }
   // Its only `return` is its last statement.
   bool is_straight() const {
@@ -53,26 +60,22 @@ Callee study(const Op& op) {
   callee.leaves.resize(count);
 
   // What is inside comes behind, so the last statement is the first to look at.
-  const auto leaves = [&](std::uint32_t first, std::uint32_t end) {
-    for (StmtId id{first}; id.index < end; id = next(body, id)) {
-      if (callee.leaves[id.index]) return true;
-    }
-    return false;
-  };
   for (std::uint32_t i = count; i-- > 0;) {
     const Assign* assign = std::get_if<Assign>(&body.stmts[i]);
     if (assign != nullptr && assign->local.index < parameters) {
       callee.assigned[assign->local.index] = true;
     }
-    const std::uint32_t end = next(body, StmtId{i}).index;
+    const StmtId inside{i + 1};
+    const StmtId end = next(body, StmtId{i});
     callee.returns[i] = callee.leaves[i] = std::holds_alternative<Return>(body.stmts[i]);
-    for (StmtId id{i + 1}; id.index < end; id = next(body, id)) {
+    for (StmtId id = inside; id < end; id = next(body, id)) {
       if (callee.returns[id.index]) callee.returns[i] = true;
     }
-    if (std::holds_alternative<Block>(body.stmts[i])) callee.leaves[i] = leaves(i + 1, end);
+    if (std::holds_alternative<Block>(body.stmts[i]))
+      callee.leaves[i] = callee.leaves_in(inside, end);
     if (const If* branch = std::get_if<If>(&body.stmts[i])) {
-      const std::uint32_t middle = branch->else_begin.index;
-      callee.leaves[i] = leaves(i + 1, middle) && leaves(middle, end);
+      callee.leaves[i] =
+          callee.leaves_in(inside, branch->else_begin) && callee.leaves_in(branch->else_begin, end);
     }
   }
 
@@ -98,8 +101,8 @@ Callee study(const Op& op) {
     if (callee.returns[i] && !in_loop && !is_return) {
       ++returning;
       if (branch != nullptr && follows) {
-        const std::uint32_t middle = branch->else_begin.index;
-        callee.nests &= leaves(i + 1, middle) || leaves(middle, branch->end.index);
+        callee.nests &= callee.leaves_in(StmtId{i + 1}, branch->else_begin) ||
+                        callee.leaves_in(branch->else_begin, branch->end);
       }
       if (std::holds_alternative<Block>(body.stmts[i]) && follows) callee.nests &= callee.leaves[i];
     }
@@ -178,7 +181,7 @@ class Inliner {
       failure_->statement = at_.index;
       return *failure_;
     }
-    return renumbered(std::move(out_), parameters);
+    return canonical(out_, parameters, true);
   }
 
  private:
@@ -245,13 +248,11 @@ class Inliner {
 
   ExprId zero_of(DataType type) {
     if (!is_vector(type)) return literal(type, {});
-    const std::array<ExprId, 4> lanes = [&] {
-      const ExprId lane = literal(DataType::U32, {});
-      return std::array{lane, lane, lane, lane};
-    }();
-    const bool four = type == DataType::Vec4U32;
-    return make(four ? Operation::Vec4 : Operation::Vec2, 0, 0,
-                std::span(lanes).first(four ? 4 : 2));
+    const ExprId lane = literal(DataType::U32, {});
+    const std::array<ExprId, 4> lanes{lane, lane, lane, lane};
+    const std::size_t count = lane_count(type);
+    return make(count == 4 ? Operation::Vec4 : Operation::Vec2, 0, 0,
+                std::span(lanes).first(count));
   }
 
   StmtId here() const { return StmtId{out_.stmts.size()}; }
@@ -301,34 +302,18 @@ class Inliner {
 
   // --- Expressions
 
-  struct Visit {
-    ExprId id;
-    std::uint32_t next_operand;
-  };
-
   // The copy of an expression of the frame's body. What its calls need stands in front.
   ExprId copy(Frame& frame, ExprId root) {
     const auto done = [&](ExprId id) {
       const Frame::Copy& copy = frame.copies[id.index];
       return copy.expr.exists() && (copy.statement == 0 || copy.statement == statement_);
     };
-    if (done(root)) return frame.copies[root.index].expr;
     // A call inside copies too, with room of its own.
     std::vector<Visit> stack = std::exchange(visits_, {});
     std::vector<ExprId> args = std::exchange(args_, {});
-    stack.push_back({root, 0});
-    while (!stack.empty() && !failure_) {
-      const ExprId id = stack.back().id;
-      const Expr& expr = frame.body[id];
-      const std::span<const ExprId> ids = operands(frame.body, expr);
-      if (done(id)) {
-        stack.pop_back();
-        continue;
-      }
-      if (stack.back().next_operand < ids.size()) {
-        stack.push_back({ids[stack.back().next_operand++], 0});
-        continue;
-      }
+    const auto is_known = [&](ExprId id) { return failure_ || done(id); };
+    operands_first(frame.body, root, stack, is_known, [&](ExprId id, auto ids) {
+      if (failure_) return;
       args.clear();
       std::uint64_t holds = 0;
       for (ExprId arg : ids) {
@@ -336,12 +321,10 @@ class Inliner {
         holds = std::max(holds, frame.copies[arg.index].statement);
       }
       const std::size_t before = bound_;
-      const ExprId made = copy_one(frame, expr, args);
+      const ExprId made = copy_one(frame, frame.body[id], args);
       if (bound_ != before) holds = statement_;
       frame.copies[id.index] = {made, holds};
-      stack.pop_back();
-    }
-    stack.clear();
+    });
     visits_ = std::move(stack);
     args_ = std::move(args);
     return failure_ ? ExprId{0u} : frame.copies[root.index].expr;
@@ -376,27 +359,22 @@ class Inliner {
   ExprId settled(ExprId root) {
     if (replaced_.empty()) return root;
     std::unordered_map<std::uint32_t, ExprId> copies;
-    std::vector<std::pair<ExprId, std::uint32_t>> stack{{root, 0}};
-    while (!stack.empty()) {
-      const ExprId id = stack.back().first;
+    std::vector<Visit> stack;
+    const auto is_known = [&](ExprId id) {
       const auto replaced = replaced_.find(id.index);
-      if (replaced != replaced_.end() || !varies_[id.index] || copies.contains(id.index)) {
-        if (replaced != replaced_.end()) copies[id.index] = replaced->second;
-        copies.try_emplace(id.index, id);
-        stack.pop_back();
-        continue;
+      if (replaced != replaced_.end()) {
+        copies[id.index] = replaced->second;
+      } else if (!varies_[id.index]) {
+        copies[id.index] = id;
       }
-      const Expr expr = out_[id];
-      const std::span<const ExprId> ids = operands(out_, expr);
-      if (stack.back().second < ids.size()) {
-        stack.emplace_back(ids[stack.back().second++], 0);
-        continue;
-      }
+      return copies.contains(id.index);
+    };
+    operands_first(out_, root, stack, is_known, [&](ExprId id, auto ids) {
       std::vector<ExprId> args;
       for (ExprId arg : ids) args.push_back(copies[arg.index]);
+      const Expr expr = out_[id];
       copies[id.index] = make(expr.op, expr.detail, expr.imm, args);
-      stack.pop_back();
-    }
+    });
     return copies[root.index];
   }
 
@@ -606,7 +584,7 @@ class Inliner {
         const StmtId own = statement(frame, stmt);
         const auto go = [&](const Range& way) {
           tasks.push_back({.part = way});
-          if (!leaves(frame, way)) tasks.back().behind = then;
+          if (!frame.callee->leaves_in(way.first, way.second)) tasks.back().behind = then;
         };
         tasks.push_back({Task::Kind::EndIf, own});
         go(ways[1]);
@@ -626,13 +604,6 @@ class Inliner {
     const Range last = task.behind.back();
     task.behind.pop_back();
     tasks.push_back({.part = last, .behind = std::move(task.behind)});
-  }
-
-  static bool leaves(const Frame& frame, const Range& part) {
-    for (StmtId i = part.first; i < part.second; i = next(frame.body, i)) {
-      if (frame.callee->leaves[i.index]) return true;
-    }
-    return false;
   }
 
   static bool breaks(const Frame& frame) { return frame.once || frame.loops > 0; }
@@ -708,10 +679,6 @@ class Inliner {
   std::unordered_map<std::uint32_t, ExprId> replaced_;  // what this statement has bound to locals
   std::optional<Diagnostic> failure_;
 };
-
-}  // namespace
-
-namespace {
 
 Result<Body> expanded(const Linked& linked, bool limited) {
   const Program& program = linked.program();

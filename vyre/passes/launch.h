@@ -31,6 +31,12 @@ struct LaunchShape {
   std::uint32_t steps = 1;                       // and how often it does that
   std::vector<Limit> limits;
   BufferId uniform;  // with a word for each limit; none where there are no limits
+  // Of shape_for_cpu(): how many invocations run side by side, and whether in vectors.
+  std::uint32_t lanes = 1;
+  bool in_vectors = true;
+  // Also of that: the dispatcher chooses the length of workgroups along x, a multiple of the lanes,
+  // and leaves out what is beyond the dispatch along x and y; grid() says nothing then.
+  bool is_free = false;
 
   // The grid of the program, for that of a dispatch.
   std::array<std::uint64_t, 3> grid(const std::array<std::uint64_t, 3>& dispatched) const {
@@ -58,6 +64,22 @@ LaunchShape plain_launch(const Program& program);
 std::optional<Shaped> merge(const Shaped& from);
 std::optional<Shaped> coarsen(const Shaped& from);
 std::optional<Shaped> gather(const Shaped& from);
+
+// An optimised program as GPUs run it, whatever facts of a dispatch were put into it before: a few
+// rounds of long loops at a time, and the shape passes. pass.cc has the list.
+Shaped shape_for_gpu(const Program& program);
+
+// An optimised program as a CPU runs it (lanes.cc). It has more lanes than a vector holds where one
+// waits for itself most of the time, and registers hold all that several need; they are not in
+// vectors where it mostly looks up in tables, which these are slow at. Without barriers and
+// workgroup memory its workgroups are made long along x, so that they fit the lanes.
+struct LaneLimits {
+  std::uint32_t width = 8;       // lanes of a vector
+  std::uint32_t registers = 16;  // for vectors
+  bool fast_gathers = true;      // faster than a load for each lane
+};
+Shaped shape_for_cpu(const Program& program, const LaneLimits& limits);
+inline constexpr std::uint32_t kMaxLanes = 64;  // a power of two, as all numbers of lanes are
 
 // For shape passes: the program with one more buffer, under a name that no other has, and a uniform
 // for limits if it has none yet.

@@ -39,7 +39,7 @@ struct Written {
   bool Capabilities::* capability;
   Operation op;
   TypeSet types;
-  DataType target;
+  DataType target;  // of a cast
   bool on_halves;
   std::string_view low;
   std::string_view high;
@@ -48,30 +48,22 @@ struct Written {
 std::vector<Written> written_rows() {
   using enum DataType;
   using namespace type_sets;
-  const auto of = [](DataType wide) {
-    return wide == U64 ? &Capabilities::u64 : &Capabilities::u128;
-  };
   return {
 #define FORMULA(capability, operation, types, text) \
   {&Capabilities::capability, Operation::operation, types, Unknown, false, text, ""},
 #define HALVES(capability, operation, low, high)                                       \
   {&Capabilities::u64, Operation::operation, type_set(U64), Unknown, true, low, high}, \
       {&Capabilities::capability, Operation::operation, type_set(U128), Unknown, true, low, high},
-#define CAST(source, target, low, high)               \
-  {of(source == U128 || target == U128 ? U128 : U64), \
-   Operation::Cast,                                   \
-   type_set(source),                                  \
-   target,                                            \
-   true,                                              \
-   low,                                               \
-   high},
+#define CAST(capability, sources, target, low, high) \
+  {&Capabilities::capability, Operation::Cast, sources, target, true, low, high},
 #include "vyre/passes/lower.def"
   };
 }
 
-// The text with the words that the head of lower.def explains replaced.
-std::string filled(std::string_view text, DataType type) {
-  const unsigned width = info(type).width;
+// The text with the words that the head of lower.def explains replaced, where words have so many
+// bits.
+std::string filled(std::string_view text, DataType type, unsigned word_bits) {
+  const unsigned width = info(type).width / 32 * word_bits;
   const std::string own(vyre::text(type));
   const std::string count(vyre::text(second_operand(Operation::Shl, type)));
   const std::string half = std::to_string(width / 2);
@@ -96,20 +88,26 @@ std::string filled(std::string_view text, DataType type) {
   return out;
 }
 
+// The type whose halves a row is about.
+DataType wide_of(const Written& row, DataType type) {
+  if (!row.on_halves) return DataType::Unknown;
+  const DataType wide =
+      row.target == DataType::U128 || half_of(type) == DataType::Unknown ? row.target : type;
+  return half_of(wide) == DataType::Unknown ? DataType::Unknown : wide;
+}
+
 std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string_view part,
-                                  std::string_view text) {
+                                  std::string_view text, unsigned word_bits) {
   if (text.empty()) return nullptr;
   const bool is_cast = row.op == Operation::Cast;
-  const DataType wide = half_of(type) != DataType::Unknown && row.target != DataType::U128 ? type
-                        : half_of(row.target) != DataType::Unknown ? row.target
-                                                                   : type;
+  const DataType wide = wide_of(row, type);
   std::string parameters;
   const auto add = [&](std::string_view name, DataType of) {
     parameters +=
         (parameters.empty() ? "" : ", ") + std::string(name) + ": " + std::string(vyre::text(of));
   };
   const auto add_operand = [&](const char* name, DataType of) {
-    if (!row.on_halves || of != wide) return add(name, of);
+    if (of != wide) return add(name, of);
     add(std::string(name) + "l", half_of(of));
     add(std::string(name) + "h", half_of(of));
   };
@@ -119,7 +117,7 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
     add_operand(counts ? "n" : "b", second_operand(row.op, type));
   }
   const DataType whole = is_cast ? row.target : result_of(row.op, type);
-  const DataType result = row.on_halves && whole == wide ? half_of(wide) : whole;
+  const DataType result = whole == wide ? half_of(wide) : whole;
   const std::string body = text[0] == '{' ? std::string(text.substr(1, text.size() - 2))
                                           : "\n  return " + std::string(text) + "\n";
   std::string name(is_cast ? vyre::text(row.target) : info(row.op).name);
@@ -129,25 +127,11 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
   const std::string op = "op lower." + std::string(vyre::text(type)) + "." + name + "." +
                          std::string(part) + "(" + parameters + ") -> " +
                          std::string(vyre::text(result)) + " {\n  \"a row of lower.def\"\n" +
-                         filled(body, is_cast ? wide : type) + "}\n";
+                         filled(body, type, word_bits) + "}\n";
   Result<Module> module = parse(op, "lower.def");
   assert(module.ok());  // the tests parse and validate all of them
   if (!module.ok()) return nullptr;
   return std::make_shared<const Op>(std::get<Op>(std::move(module->items[0])));
-}
-
-std::vector<LowerRow> read_rows() {
-  std::vector<LowerRow> rows;
-  for (const Written& row : written_rows()) {
-    for (const TypeInfo& type : all_types()) {
-      if (!contains(row.types, type.type)) continue;
-      LowerRow made{row.capability, row.op, type.type, row.target, row.on_halves, {}, {}};
-      made.low = read_op(row, type.type, row.high.empty() ? "all" : "low", row.low);
-      made.high = read_op(row, type.type, "high", row.high);
-      rows.push_back(std::move(made));
-    }
-  }
-  return rows;
 }
 
 // The row for an operation; null where the target has it.
@@ -165,8 +149,10 @@ const LowerRow* find_row(Operation op, DataType type, DataType target, const Cap
       index.find({static_cast<std::uint8_t>(op), static_cast<std::uint8_t>(type),
                   static_cast<std::uint8_t>(op == Operation::Cast ? target : DataType::Unknown)});
   if (found == index.end()) return nullptr;
-  const bool lacks_type =
-      (type == DataType::U64 && !has.u64) || (type == DataType::U128 && !has.u128);
+  const auto lacks = [&](DataType t) {
+    return (t == DataType::U64 && !has.u64) || (t == DataType::U128 && !has.u128);
+  };
+  const bool lacks_type = lacks(type) || lacks(target);
   for (const LowerRow* row : found->second) {
     if (lacks_type || !(has.*row->capability)) return row;
   }
@@ -212,7 +198,7 @@ class Rewriter {
   }
   Program finish(std::vector<BufferDecl> buffers) {
     Program program{program_.name, program_.workgroup_size, std::move(buffers), {}};
-    program.body = out_.callees.empty() ? renumbered(std::move(out_)) : std::move(out_);
+    program.body = out_.callees.empty() ? canonical(out_, 0, true) : std::move(out_);
     Linked::Ops ops;
     for (const auto& [id, op] : ops_) ops.push_back(op);
     return expand_calls(Linked::trust(std::move(program), std::move(ops)));
@@ -261,13 +247,18 @@ class Operations : Rewriter {
 
  private:
   ExprId apply(const LowerRow& row, std::span<const ExprId> args) {
-    if (!row.on_halves) return call(row.low, args);
-    const DataType half = half_of(row.type);
+    if (row.wide == DataType::Unknown) return call(row.low, args);
+    const DataType half = half_of(row.wide);
     const ExprId width = make_.literal(DataType::U32, {{info(half).width}});
     std::vector<ExprId> halves;
     for (std::size_t i = 0; i < args.size(); ++i) {
-      if (i > 0 && second_operand(row.op, row.type) != row.type) {
+      if ((i == 0 ? row.type : second_operand(row.op, row.type)) != row.wide) {
         halves.push_back(args[i]);
+        continue;
+      }
+      const auto known = joined_.find(args[i].index);
+      if (known != joined_.end()) {
+        halves.insert(halves.end(), {known->second.first, known->second.second});
         continue;
       }
       halves.push_back(cast(half, args[i]));
@@ -275,10 +266,14 @@ class Operations : Rewriter {
     }
     const ExprId low = call(row.low, halves);
     if (row.high == nullptr) return low;
-    const ExprId high = cast(row.type, call(row.high, halves));
-    const ExprId moved = make_.make(Operation::Shl, 0, 0, std::array{high, width});
-    return make_.make(Operation::BitOr, 0, 0, std::array{moved, cast(row.type, low)});
+    const ExprId high = call(row.high, halves);
+    const ExprId moved = make_.make(Operation::Shl, 0, 0, std::array{cast(row.wide, high), width});
+    const ExprId whole = make_.make(Operation::BitOr, 0, 0, std::array{moved, cast(row.wide, low)});
+    joined_[whole.index] = {low, high};
+    return whole;
   }
+
+  std::map<std::uint32_t, std::pair<ExprId, ExprId>> joined_;  // what values are put together of
 };
 
 // Replaces the values of one type by their halves.
@@ -356,27 +351,20 @@ class Splitter : Rewriter {
     return local(to);
   }
 
-  // The expressions of a statement, operands first.
+  // The expressions of a statement, operands first: those have smaller ids.
   std::vector<ExprId> reached(const Stmt& stmt) {
-    ++stamp_;
     std::vector<ExprId> order;
-    std::vector<Visit> stack;
-    for (const ExprId root : roots(stmt)) {
-      stack.push_back({root, 0});
-      while (!stack.empty()) {
-        const ExprId id = stack.back().id;
-        const std::span<const ExprId> args = operands(from(), from()[id]);
-        if (stamps_[id.index] == stamp_) {
-          stack.pop_back();
-        } else if (stack.back().next < args.size()) {
-          stack.push_back({args[stack.back().next++], 0});
-        } else {
-          stamps_[id.index] = stamp_;
-          order.push_back(id);
-          stack.pop_back();
-        }
-      }
+    const auto reach = [&](ExprId id) {
+      if (stamps_[id.index] == stamp_) return;
+      stamps_[id.index] = stamp_;
+      order.push_back(id);
+    };
+    ++stamp_;
+    for (const ExprId root : roots(stmt)) reach(root);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      for (const ExprId arg : operands(from(), from()[order[i]])) reach(arg);
     }
+    std::ranges::sort(order);
     return order;
   }
 
@@ -417,6 +405,7 @@ class Splitter : Rewriter {
       store->value = call(row.low, std::array{low, high});
     } else {
       for_each_root(stmt, [&](ExprId& root) {
+        assert(!root.exists() || !is_wide(root));  // no other statement takes such a value
         if (root.exists()) root = value(root).low;
       });
     }
@@ -509,12 +498,26 @@ const CapabilityInfo* find_capability(std::string_view name) {
   return found == std::end(kCapabilities) ? nullptr : found;
 }
 
-std::span<const LowerRow> all_lower_rows() {
-  static const std::vector<LowerRow> rows = read_rows();
+std::vector<LowerRow> read_lower_rows(unsigned word_bits) {
+  std::vector<LowerRow> rows;
+  for (const Written& row : written_rows()) {
+    for (const TypeInfo& type : all_types()) {
+      if (!contains(row.types, type.type)) continue;
+      LowerRow made{row.capability, row.op, type.type, row.target, wide_of(row, type.type), {}, {}};
+      made.low = read_op(row, type.type, row.high.empty() ? "all" : "low", row.low, word_bits);
+      made.high = read_op(row, type.type, "high", row.high, word_bits);
+      rows.push_back(std::move(made));
+    }
+  }
   return rows;
 }
 
-Program lower(const Program& program, const Capabilities& target) {
+std::span<const LowerRow> all_lower_rows() {
+  static const std::vector<LowerRow> rows = read_lower_rows(32);
+  return rows;
+}
+
+Program replace_missing(const Program& program, const Capabilities& target) {
   Capabilities has = target;
   has.u128 = has.u128 && has.u64;
   if (has == Capabilities{}) return program;
@@ -524,8 +527,9 @@ Program lower(const Program& program, const Capabilities& target) {
        {std::pair(DataType::U128, has.u128), std::pair(DataType::U64, has.u64)}) {
     if (is_there || !has_type(result, wide)) continue;
     // First what is made of other operations on the type.
-    apply_rows(result, has,
-               [&](const LowerRow& row) { return row.type == wide && !row.on_halves; });
+    apply_rows(result, has, [&](const LowerRow& row) {
+      return row.type == wide && row.wide == DataType::Unknown;
+    });
     result = Splitter(result, wide).run();
     splits = true;
   }

@@ -39,7 +39,7 @@ const CapabilityInfo* find_capability(std::string_view name);
 // A program without calls. The result gives the same bytes, and may be larger than a program that
 // is written may be. Passes that apply rules make operations that a target may not have, so none of
 // them comes after this.
-Program lower(const Program& program, const Capabilities& target);
+Program replace_missing(const Program& program, const Capabilities& target);
 
 // --- The table ----------------------------------------------------------------------------------
 
@@ -47,15 +47,17 @@ Program lower(const Program& program, const Capabilities& target);
 struct LowerRow {
   bool Capabilities::* capability = nullptr;  // where it is missing the row is used
   Operation op = Operation::Cast;
-  DataType type = DataType::U32;    // of the first operand
-  DataType target = DataType::U32;  // of a cast
-  bool on_halves = false;           // a formula otherwise
-  // The ops that give the result: its halves, or all of it. An operand that has halves is two
-  // parameters of a row on halves.
+  DataType type = DataType::U32;      // of the first operand
+  DataType target = DataType::U32;    // of a cast
+  DataType wide = DataType::Unknown;  // whose halves the row is about; Unknown: no halves
+  // The ops that give the result: its halves, or all of it. An operand of the wide type is two
+  // parameters.
   std::shared_ptr<const Op> low;
   std::shared_ptr<const Op> high;
 };
 std::span<const LowerRow> all_lower_rows();
+// The same where words have so many bits and types are as much narrower: for proofs.
+std::vector<LowerRow> read_lower_rows(unsigned word_bits);
 
 // The halves of a u64 or u128, and the vector that takes its place in buffers; Unknown for others.
 DataType half_of(DataType type);

@@ -1,7 +1,12 @@
 #include "vyre/passes/lowered.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
+
+#include "vyre/base/counters.h"
+#include "vyre/passes/draft.h"
+#include "vyre/passes/pass.h"
 
 namespace vyre {
 namespace {
@@ -49,44 +54,42 @@ std::vector<Lowered::Local> find_locals(const Body& body, const Types& types) {
     const ExprId no = expr.args[2];
     return (is_side(yes) && (is_side(no) || is_bit(no))) || (is_bit(yes) && is_side(no));
   };
-  for (const Stmt& stmt : body.stmts) {
-    ExprId value;
-    LocalId local;
-    if (const Let* let = std::get_if<Let>(&stmt)) {
-      local = let->local;
-      value = let->value;
-    } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-      local = assign->local;
-      value = assign->value;
-      locals[local.index].is_assigned = true;
-    } else {
-      local = declared(stmt);
-    }
-    if (!local.exists()) continue;
+  const auto hold = [&](LocalId local, ExprId value) {
     const bool test = value.exists() && types[value] == DataType::U32 && is_test(value, local);
-    locals[local.index].is_test = locals[local.index].is_test && test;
+    if (local.exists() && !test) locals[local.index].is_test = false;
+  };
+  for (const Stmt& stmt : body.stmts) {
+    visit(
+        stmt,  //
+        [&](const Let& let) { hold(let.local, let.value); },
+        [&](const Assign& assign) {
+          locals[assign.local.index].is_assigned = true;
+          hold(assign.local, assign.value);
+        },
+        [&](const For& loop) { hold(loop.variable, {}); },
+        [&](const Atomic& atomic) { hold(atomic.result, {}); },
+        Nothing<Store, If, Block, Break, Return, Barrier>{});
   }
   return locals;
 }
 
-}  // namespace
-
-std::vector<std::uint32_t> lines_of(const Program& optimised, const Program& source,
-                                    const std::vector<std::uint32_t>& source_lines) {
+// The lines that can be told: of statements that write what a single statement of the source
+// writes. Nothing where the source has none.
+std::vector<std::uint32_t> find_lines(const Program& optimised, const Program& source,
+                                      const std::vector<std::uint32_t>& source_lines) {
   if (source_lines.size() != source.body.stmts.size()) return {};
   // What a statement writes: a local, by its name, a buffer, or nothing that could be told.
   const auto written = [](const Program& program, const Stmt& stmt) -> std::string {
     const auto local = [&](LocalId id) { return "$" + program.body[id].name; };
-    if (const Let* let = std::get_if<Let>(&stmt)) return local(let->local);
-    if (const Assign* assign = std::get_if<Assign>(&stmt)) return local(assign->local);
-    if (const For* loop = std::get_if<For>(&stmt)) return local(loop->variable);
-    if (const Store* store = std::get_if<Store>(&stmt)) {
-      return program.buffers[store->buffer.index].name;
-    }
-    if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-      return program.buffers[atomic->buffer.index].name;
-    }
-    return std::holds_alternative<Barrier>(stmt) ? "barrier" : "";
+    const auto buffer = [&](BufferId id) { return program.buffers[id.index].name; };
+    const auto nothing = [](const auto&) { return std::string(); };
+    return visit(
+        stmt, [&](const Let& let) { return local(let.local); },
+        [&](const Assign& assign) { return local(assign.local); },
+        [&](const For& loop) { return local(loop.variable); },
+        [&](const Store& store) { return buffer(store.buffer); },
+        [&](const Atomic& atomic) { return buffer(atomic.buffer); },
+        [&](const Barrier&) { return std::string("barrier"); }, nothing);
   };
   std::unordered_map<std::string, std::vector<std::uint32_t>> places;
   for (std::size_t i = 0; i < source.body.stmts.size(); ++i) {
@@ -112,26 +115,105 @@ std::vector<std::uint32_t> lines_of(const Program& optimised, const Program& sou
   return lines;
 }
 
-Lowered lowered(Variant variant, std::vector<std::uint32_t> lines) {
-  Lowered all{std::move(variant.program),
-              std::move(variant.launch),
-              std::move(variant.bounds),
-              {},
-              {},
-              {},
-              {},
-              std::move(lines)};
-  all.types = types_of(all.program.body, all.program.buffers, {}, {});
-  all.places = find_places(all.program, all.bounds);
-  all.products = find_products(all.program.body, all.types, all.places);
-  all.locals = find_locals(all.program.body, all.types);
-  return all;
+// The program as the target runs it, of which nothing is known yet.
+Lowered fitted(const Program& program, const Target& target) {
+  ++counters.lowerings;
+  Shaped shaped = target.shape ? target.shape(program) : Shaped{program, plain_launch(program)};
+  if (!target.zeroed_memory) {
+    std::optional<Program> zeroed = zeros(shaped.program);
+    if (zeroed) shaped.program = std::move(*zeroed);
+    name_apart(shaped.program);
+  }
+  Lowered lowered;
+  lowered.machine = target.machine;
+  lowered.program = replace_missing(shaped.program, target.capabilities);
+  if (target.longest != 0) {
+    std::optional<Program> shorter = shorten(lowered.program, target.longest);
+    if (shorter) lowered.program = std::move(*shorter);
+  }
+  lowered.launch = std::move(shaped.launch);
+  return lowered;
 }
 
-Lowered lowered(Variant variant, const Linked& source) {
-  std::vector<std::uint32_t> lines =
-      lines_of(variant.program, source.program(), source.source().lines);
-  return lowered(std::move(variant), std::move(lines));
+// All that is known besides the bounds and places.
+void find_facts(Lowered& lowered, const Linked* source) {
+  const Body& body = lowered.program.body;
+  lowered.types = types_of(body, lowered.program.buffers, {}, {});
+  lowered.shapes = shapes_of(lowered.program);
+  lowered.products = find_products(body, lowered.types, lowered.places);
+  lowered.locals = find_locals(body, lowered.types);
+  if (source == nullptr) return;
+  lowered.lines = find_lines(lowered.program, source->program(), source->source().lines);
+}
+
+// What is true of a dispatch, for a program that is launched in another shape.
+DispatchFacts shaped(const DispatchFacts& facts, const Lowered& lowered) {
+  DispatchFacts own = facts;
+  own.grid = lowered.launch.grid(facts.grid);
+  if (lowered.launch.is_free) own.grid.fill(std::uint64_t{1} << 32);
+  for (std::size_t i = facts.lengths.size(); i < lowered.program.buffers.size(); ++i) {
+    own.lengths.push_back(lowered.program.buffers[i].count);
+    own.uniforms.emplace_back();
+    if (BufferId{i} == lowered.launch.uniform) {
+      own.uniforms.back() = lowered.launch.words(facts.grid);
+    }
+  }
+  return own;
+}
+
+// Finds the bounds, and turns their assumptions into ones about the dispatch. An assumption about a
+// word of the launch's uniform becomes one about the number of workgroups: a smaller grid has
+// smaller limits, so that fewer invocations run, and each accesses what it did.
+void find_bounds(Lowered& lowered, const DispatchFacts& facts) {
+  const DispatchFacts own = shaped(facts, lowered);
+  lowered.bounds = bounds_of(lowered.program, &own, lowered.places);
+  std::vector<Assumption> list;
+  for (Assumption each : lowered.bounds.assumptions) {
+    if (each.buffer.exists() && each.buffer == lowered.launch.uniform) {
+      if (each.kind != Assumption::Kind::Word) continue;
+      each = {Assumption::Kind::Groups, lowered.launch.limits[each.index].axis, {}, {}, 0, 0};
+    }
+    if (each.kind == Assumption::Kind::Groups) each.value = facts.grid[each.axis];
+    if (std::ranges::find(list, each) == list.end()) list.push_back(each);
+  }
+  lowered.bounds.assumptions = std::move(list);
+}
+
+}  // namespace
+
+bool Lowered::fits(const DispatchFacts& facts) const {
+  return std::ranges::all_of(assumptions,
+                             [&](const Assumption& each) { return holds(each, facts); });
+}
+
+Lowered lower(const Program& program, const Target& target, const Linked* source) {
+  Lowered lowered = fitted(program, target);
+  lowered.bounds = bounds_of(lowered.program, nullptr, lowered.places);
+  find_facts(lowered, source);
+  return lowered;
+}
+
+Lowered lower(const Program& program, const Target& target, const DispatchFacts& facts,
+              const Linked* source) {
+  Lowered lowered = fitted(program, target);
+  find_bounds(lowered, facts);
+  lowered.assumptions = lowered.bounds.assumptions;
+  const auto is_order = [](const Assumption& each) { return each.kind == Assumption::Kind::Order; };
+  if (!std::ranges::all_of(lowered.assumptions, is_order)) {
+    lowered = fitted(optimise(decide_for(program, facts)), target);
+    find_bounds(lowered, facts);
+    lowered.assumptions = assumptions_of(program, facts);
+    for (const Assumption& each : lowered.bounds.assumptions) {
+      const bool implied = std::ranges::any_of(lowered.assumptions, [&](const Assumption& other) {
+        return other == each ||
+               (each.kind == Assumption::Kind::AtLeast && other.kind == Assumption::Kind::Length &&
+                other.buffer == each.buffer);
+      });
+      if (!implied) lowered.assumptions.push_back(each);
+    }
+  }
+  find_facts(lowered, source);
+  return lowered;
 }
 
 }  // namespace vyre

@@ -6,32 +6,23 @@
 #include "vyre/base/counters.h"
 #include "vyre/passes/draft.h"
 #include "vyre/passes/inline.h"
-#include "vyre/passes/passes.h"
 
 namespace vyre {
 namespace {
 
 // The order of the passes, and which of them may find more in what one has changed. Of those that
 // are due, the first one runs next.
-enum : unsigned {
-  kUnroll = 1,
-  kShare = 2,
-  kForward = 4,
-  kDecide = 8,
-  kBranches = 16,
-  kStrength = 32
-};
-constexpr unsigned kAll = 63;
+enum : unsigned { kUnroll = 1, kShare = 2, kDecide = 4, kBranches = 8, kStrength = 16 };
+constexpr unsigned kAll = 31;
 
 constexpr Pass kPasses[] = {
     {"inline", "expand the calls of ops", nullptr},
     {"unroll", "write short loops out", unroll, kUnroll, kAll & ~kUnroll},
     {"share", "bind what is wanted more than once, once, outside of loops", share, kShare, kUnroll},
-    {"forward", "remember what memory holds", forward, kForward, kForward | kDecide | kStrength},
     {"decide", "replace what ranges decide", decide, kDecide, kUnroll | kStrength},
     {"branches", "turn cheap branches into selections", branches, kBranches, kBranches | kStrength},
     {"strength", "share, and divide and multiply by constants more cheaply", strength, kStrength,
-     kUnroll},
+     kUnroll | kBranches},
     // For GPUs.
     {"partly", "write a few rounds of long loops out", unroll_partly},
     {"merge", "make large workgroups of small ones", nullptr, 0, 0, merge},
@@ -40,35 +31,25 @@ constexpr Pass kPasses[] = {
     {"gather", "gather atomics on few elements in workgroup memory", nullptr, 0, 0, gather},
     {"zeros", "make workgroup memory zero where that shows", zeros},
     // `share` includes these; they are here to be looked at alone.
+    {"forward", "remember what memory holds", forward},
     {"fold", "compute what is constant", fold},
     {"algebra", "apply the rules", algebra},
 };
 // When none is due any more, and one of the first has changed something, those of the second get
 // another look at the result.
-constexpr unsigned kPays = kForward | kDecide | kBranches;
+constexpr unsigned kPays = kDecide | kBranches;
 constexpr unsigned kSecondLook = kDecide;
 constexpr int kMaxRuns = 64;  // of all passes together
 // What GPUs need besides, once nothing more becomes known.
 constexpr std::string_view kForGpu[] = {"partly",  "decide",    "strength", "merge",
-                                        "coarsen", "predicate", "gather",   "zeros"};
+                                        "coarsen", "predicate", "gather"};
 
 // Whether a body is one that a program may have, as written out.
 bool is_within_limits(const Body& body) {
   if (body.stmts.size() > kMaxStmts) return false;
-  std::vector<std::uint32_t> sizes(body.exprs.size(), 1);
-  std::vector<std::uint16_t> depths(body.exprs.size(), 1);
-  for (std::size_t i = 0; i < body.exprs.size(); ++i) {
-    for (ExprId arg : operands(body, body.exprs[i])) {
-      sizes[i] = std::min(kMaxExprs + 1, sizes[i] + sizes[arg.index]);
-      depths[i] = std::max<std::uint16_t>(depths[i], depths[arg.index] + 1);
-    }
-    if (depths[i] > kMaxExprDepth) return false;
-  }
-  std::uint64_t written = 0;
-  for (const Stmt& stmt : body.stmts) {
-    for (ExprId root : roots(stmt)) written += sizes[root.index];
-  }
-  return written <= kMaxExprs;
+  const WrittenOut written = written_out(body);
+  return written.total <= kMaxExprs &&
+         std::ranges::all_of(written.depths, [](auto depth) { return depth <= kMaxExprDepth; });
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 
 namespace vyre {
 
+struct DispatchFacts;
+
 struct Pass {
   std::string_view name;
   std::string_view summary;
@@ -37,8 +39,23 @@ Result<Program> optimise(const Linked& linked, std::span<const Pass* const> pass
 Program optimise(Program program, std::span<const Pass* const> passes = {},
                  const AfterPass& after = {});
 
-// An optimised program as GPUs run it, whatever facts of a dispatch were put into it before: a few
-// rounds of long loops at a time, and the shape passes.
-Shaped shape_for_gpu(const Program& program);
+// The passes that keep the launch, of a valid program without calls; each is described where it is
+// written. Nothing where there is nothing to do.
+std::optional<Program> unroll(const Program& program);  // unroll.cc
+std::optional<Program> unroll_partly(const Program& program);
+std::optional<Program> predicate(const Program& program);  // coarsen.cc
+std::optional<Program> zeros(const Program& program);      // zeros.cc
+std::optional<Program> branches(const Program& program);   // branches.cc
+std::optional<Program> fold(const Program& program);       // decide.cc
+std::optional<Program> algebra(const Program& program);
+std::optional<Program> decide(const Program& program);
+// For dispatches of which the facts are true.
+Program decide_for(const Program& program, const DispatchFacts& facts);
+std::optional<Program> forward(const Program& program);  // share.cc
+std::optional<Program> share(const Program& program);
+std::optional<Program> strength(const Program& program);
+
+// A statement has at most about so many expressions.
+std::optional<Program> shorten(const Program& program, std::uint32_t longest);  // shorten.cc
 
 }  // namespace vyre

@@ -9,8 +9,8 @@
 
 #include "vyre/ir/uniformity.h"
 #include "vyre/ir/walk.h"
+#include "vyre/passes/affine.h"
 #include "vyre/passes/draft.h"
-#include "vyre/passes/indices.h"
 #include "vyre/passes/ranges.h"
 
 namespace vyre {
@@ -22,34 +22,34 @@ constexpr std::uint32_t kPackBytes = 16;
 
 class Finder {
  public:
-  Finder(const Program& program, const Bounds& bounds)
+  explicit Finder(const Program& program)
       : program_(program),
         body_(program.body),
-        bounds_(bounds),
-        ranges_(program),
+        stack_(body_),
         effects_(program.buffers.size()),
         divides_(spread(body_,
                         [](const Expr& expr) {
                           return expr.op == Operation::Div || expr.op == Operation::Mod;
                         })),
-        seen_(body_.exprs.size()) {}
-
-  Places find() {
+        mentions_(body_) {
     find_stable();
-    places_.all.resize(bounds_.accesses.size());
     places_.divisors.resize(body_.exprs.size());
-    BlockStack<OpenBlock> stack(body_);
-    for (std::uint32_t i = 0, next = 0; i < body_.stmts.size(); ++i) {
-      stack.enter(i, [&](const OpenBlock&, OpenBlock&) { ++flow_; });
-      for (; next < bounds_.accesses.size() && bounds_.accesses[next].stmt.index == i; ++next) {
-        ranges_.go_to(StmtId{i});
-        visit(next);
-      }
-      find_divisors(StmtId{i});
-      if (std::holds_alternative<Barrier>(body_.stmts[i])) ++barriers_;
-      if (stack.open(i) != nullptr) ++flow_;
+  }
+
+  void statement(StmtId id, Ranges& ranges, const Bounds& bounds) {
+    ranges_ = &ranges;
+    stack_.enter(id.index, [&](const OpenBlock&, OpenBlock&) { ++flow_; });
+    while (places_.all.size() < bounds.accesses.size()) {
+      const CheckedAccess& access = bounds.accesses[places_.all.size()];
+      visit(access, places_.all.emplace_back());
     }
-    for (const auto& [key, lanes] : groups_) add(key, lanes);
+    find_divisors(id);
+    if (std::holds_alternative<Barrier>(body_[id])) ++barriers_;
+    if (stack_.open(id.index) != nullptr) ++flow_;
+  }
+
+  Places places(const Bounds& bounds) {
+    for (const auto& [key, lanes] : groups_) add(key, lanes, bounds);
     return std::move(places_);
   }
 
@@ -88,25 +88,19 @@ class Finder {
     }
   }
 
+  Range range_of(ExprId id) { return ranges_->range(ranges_->value(id)); }
+
   void find_divisors(StmtId id) {
-    std::vector<ExprId> stack;
-    for (ExprId root : roots(body_[id])) stack.push_back(root);
-    while (!stack.empty()) {
-      const ExprId at = stack.back();
-      stack.pop_back();
-      if (!divides_[at.index] || std::exchange(seen_[at.index], id.index + 1) == id.index + 1) {
-        continue;
-      }
+    mentions_.visit(id, [&](ExprId at) {
       const Expr& expr = body_[at];
       if (expr.op == Operation::Div || expr.op == Operation::Mod) {
-        ranges_.go_to(id);
-        const Range range = ranges_.range(ranges_.value(expr.args[1]));
+        const Range range = range_of(expr.args[1]);
         Places::Divisor& divisor = places_.divisors[at.index];
         divisor.not_zero = divisor.not_zero && !contains(range, 0);
         divisor.not_minus_one = divisor.not_minus_one && !contains(range, 0xffffffff);
       }
-      for (ExprId arg : operands(body_, expr)) stack.push_back(arg);
-    }
+      return divides_[at.index];
+    });
   }
 
   // The literal that an expression adds to another, and the other.
@@ -155,7 +149,7 @@ class Finder {
       at = part->first;
       offset += part->second;
       if (body_[at].op == Operation::Literal) continue;
-      const Range range = ranges_.range(ranges_.value(at));
+      const Range range = range_of(at);
       const bool wraps = static_cast<std::int64_t>(range.lo) + offset < 0 ||
                          static_cast<std::int64_t>(range.hi) + offset >= kIndices;
       if (!wraps && fits(offset)) {
@@ -170,20 +164,17 @@ class Finder {
   // A power of two that divides the base.
   std::uint32_t align(ExprId base) {
     if (!base.exists()) return kPackBytes;
-    const Range range = ranges_.range(ranges_.value(base));
-    return std::uint32_t{1} << std::min(std::countr_one(range.zeros), 4);
+    return std::uint32_t{1} << std::min(std::countr_one(range_of(base).zeros), 4);
   }
 
-  void visit(std::uint32_t number) {
-    const CheckedAccess& access = bounds_.accesses[number];
-    AccessPlace& place = places_.all[number];
+  void visit(const CheckedAccess& access, AccessPlace& place) {
     const BufferDecl& buffer = program_.buffers[access.buffer.index];
     const std::uint32_t bytes = stride(buffer.element);
     place.checked = access.is_compared();
     place.condition = access.condition;
     place.index = access.condition.exists() ? access.inner : access.index;
     std::optional<Ranges::Assumed> assumed;
-    if (place.condition.exists()) assumed.emplace(ranges_, ranges_.value(place.condition));
+    if (place.condition.exists()) assumed.emplace(*ranges_, ranges_->value(place.condition));
     split(place.index, bytes, place);
 
     const bool is_store = !access.load.exists();
@@ -219,11 +210,12 @@ class Finder {
                                       : 0,
                             is_store, access.buffer, place.condition, place.base, stretch, width}];
     lanes.resize(width);
-    lanes[static_cast<std::size_t>(place.offset - stretch * width)].push_back(number);
+    lanes[static_cast<std::size_t>(place.offset - stretch * width)].push_back(
+        static_cast<std::uint32_t>(&place - places_.all.data()));
   }
 
   // All of a stretch, or a half of it.
-  void add(const Key& key, const Lanes& lanes) {
+  void add(const Key& key, const Lanes& lanes, const Bounds& bounds) {
     const auto width = static_cast<std::uint32_t>(lanes.size());
     const std::int64_t first = key.stretch * width;
     const auto is_whole = [&](std::uint32_t begin, std::uint32_t end) {
@@ -241,7 +233,7 @@ class Finder {
       AccessPack pack{size, key.base, first + begin, key.condition, {}};
       for (std::uint32_t i = begin; i < begin + size; ++i) {
         for (const std::uint32_t number : lanes[i]) {
-          const StmtId stmt = bounds_.accesses[number].stmt;
+          const StmtId stmt = bounds.accesses[number].stmt;
           if (!pack.at.exists()) pack.at = stmt;
           pack.at = is_store ? std::max(pack.at, stmt) : std::min(pack.at, stmt);
           places_.all[number].pack = static_cast<std::uint32_t>(places_.packs.size());
@@ -256,21 +248,26 @@ class Finder {
 
   const Program& program_;
   const Body& body_;
-  const Bounds& bounds_;
-  Ranges ranges_;
+  BlockStack<OpenBlock> stack_;
+  Ranges* ranges_ = nullptr;  // at the statement
   std::vector<Effects> effects_;
   std::uint32_t flow_ = 0;
   std::uint32_t barriers_ = 0;
   const std::vector<bool> divides_;  // by expression: whether there is a division in it
-  std::vector<std::uint32_t> seen_;  // by expression: 1 + the statement that has last looked at it
+  Mentions mentions_;
   std::map<Key, Lanes> groups_;
   Places places_;
 };
 
 }  // namespace
 
-Places find_places(const Program& program, const Bounds& bounds) {
-  return Finder(program, bounds).find();
+Bounds bounds_of(const Program& program, const DispatchFacts* facts, Places& places) {
+  Finder finder(program);
+  Bounds bounds = bounds_of(program, facts, [&](StmtId id, Ranges& ranges, const Bounds& found) {
+    finder.statement(id, ranges, found);
+  });
+  places = finder.places(bounds);
+  return bounds;
 }
 
 }  // namespace vyre

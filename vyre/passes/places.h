@@ -49,7 +49,7 @@ struct Places {
   }
 };
 
-// What the bounds do not know is checked.
-Places find_places(const Program& program, const Bounds& bounds);
+// The bounds of a program, and the places of its accesses.
+Bounds bounds_of(const Program& program, const DispatchFacts* facts, Places& places);
 
 }  // namespace vyre

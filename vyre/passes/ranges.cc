@@ -81,7 +81,7 @@ void Ranges::forget_assigned(StmtId first, StmtId end) {
 }
 
 void Ranges::forget(LocalId id) {
-  ExprId& local = locals_[id.index];
+  ExprId& local = locals_[id.index].value;
   if (!local.exists()) return;
   const DataType local_type = make_.type(local);
   local = unknown(local_type, any(local_type));
@@ -98,57 +98,55 @@ bool Ranges::is_coarse() {
 
 // The effect of the statement that was last gone to, and the block that it opens.
 void Ranges::leave_statement(StmtId id) {
-  const Stmt& stmt = body_[id];
-  const If* branch = std::get_if<If>(&stmt);
-  const For* loop = std::get_if<For>(&stmt);
-  stack_.back().ended = std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
-  ExprId condition;
-  ExprId from;
-  ExprId to;
-  if (const Let* let = std::get_if<Let>(&stmt)) {
-    locals_[let->local.index] = value(let->value);
-  } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-    locals_[assign->local.index] = value(assign->value);
-    if (stack_.back().is_coarse) assigned_.push_back(assign->local);
-  } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-    const DataType element = program_.buffers[atomic->buffer.index].element;
-    if (atomic->result.exists()) locals_[atomic->result.index] = unknown(element, any(element));
-  } else if (branch != nullptr) {
-    condition = value(branch->condition);
-  } else if (loop != nullptr) {
-    from = value(loop->from);
-    to = value(loop->to);
-  }
+  const StmtId inside{id.index + 1};
+  const auto opened = [&](bool coarse) {
+    graph_.end_statement();
+    Frame& frame = *stack_.open(id.index);
+    frame.is_coarse = coarse;
+    begin_block(frame);
+  };
+  visit(
+      body_[id], [&](const Let& let) { locals_[let.local.index].value = value(let.value); },
+      [&](const Assign& assign) {
+        locals_[assign.local.index].value = value(assign.value);
+        if (stack_.back().is_coarse) assigned_.push_back(assign.local);
+      },
+      [&](const Atomic& atomic) {
+        const DataType element = program_.buffers[atomic.buffer.index].element;
+        if (!atomic.result.exists()) return;
+        locals_[atomic.result.index].value = unknown(element, any(element));
+      },
+      [&](const If& branch) {
+        const ExprId condition = conditions_.emplace_back(value(branch.condition));
+        const bool coarse = is_coarse();
+        opened(coarse);
+        graph_.open_branch(inside, coarse ? inside : branch.end);
+        assume(condition, true, id);
+      },
+      [&](const For& loop) {
+        const ExprId from = value(loop.from);
+        const ExprId to = value(loop.to);
+        opened(stack_.back().is_coarse);
+        forget_assigned(inside, loop.end);
+        const Range last = range(to);
+        const std::uint64_t most = last.hi == 0 ? 0 : last.hi - 1;
+        const ExprId variable =
+            unknown(DataType::U32, between(32, std::min(range(from).lo, most), most));
+        locals_[loop.variable.index].value = variable;
+        known_.push_back({variable, to, true, id});
+        known_.push_back({from, variable, false, id});
+        ++context_;
+      },
+      [&](const Block&) { opened(stack_.back().is_coarse); },
+      [&](const Break&) { stack_.back().ended = true; },
+      [&](const Return&) { stack_.back().ended = true; }, Nothing<Store, Barrier>{});
   graph_.end_statement();
-  const bool coarse = (branch != nullptr && is_coarse()) || stack_.back().is_coarse;
-  Frame* frame = stack_.open(id.index);
-  if (frame == nullptr) return;
-  frame->is_coarse = coarse;
-  frame->assigned = assigned_.size();
-  frame->facts = known_.size();
-  frame->refined = undo_.size();
-  if (branch != nullptr) {
-    Branch& open = branches_.emplace_back();
-    open.condition = condition;
-    const StmtId first{id.index + 1};
-    graph_.for_each_assignment(first, coarse ? first : branch->end,
-                               [&](StmtId, LocalId local, bool is_first) {
-                                 if (!is_first || !locals_[local.index].exists()) return;
-                                 open.locals.push_back(local);
-                                 open.before.push_back(locals_[local.index]);
-                               });
-    assume(condition, true, id);
-  } else if (loop != nullptr) {
-    forget_assigned(StmtId{id.index + 1}, loop->end);
-    const Range last = range(to);
-    const std::uint64_t most = last.hi == 0 ? 0 : last.hi - 1;
-    const ExprId variable =
-        unknown(DataType::U32, between(32, std::min(range(from).lo, most), most));
-    locals_[loop->variable.index] = variable;
-    known_.push_back({variable, to, true, id});
-    known_.push_back({from, variable, false, id});
-    ++context_;
-  }
+}
+
+void Ranges::begin_block(Frame& frame) {
+  frame.assigned = assigned_.size();
+  frame.facts = known_.size();
+  frame.refined = undo_.size();
 }
 
 void Ranges::end_block(const Frame& closed, Frame& now) {
@@ -163,41 +161,26 @@ void Ranges::end_block(const Frame& closed, Frame& now) {
     now.ended = closed.ended;
     return;
   }
-  Branch& branch = branches_.back();
-  if (!closed.is_else) {
-    branch.then_ended = closed.ended;
-    for (std::size_t i = 0; i < branch.locals.size(); ++i) {
-      ExprId& local = locals_[branch.locals[i].index];
-      branch.then.push_back(local);
-      local = branch.before[i];
-    }
-    if (now.is_else && now.owner == closed.owner) {
-      now.is_coarse = closed.is_coarse;
-      now.assigned = assigned_.size();
-      now.facts = known_.size();
-      now.refined = undo_.size();
-      assume(branch.condition, false, owner);
-      return;
-    }
+  if (!closed.is_else) graph_.end_first();
+  if (!closed.is_else && now.is_else && now.owner == closed.owner) {
+    now.is_coarse = closed.is_coarse;
+    now.then_ended = closed.ended;
+    begin_block(now);
+    assume(conditions_.back(), false, owner);
+    return;
   }
-  end_branch(branch, owner, closed.is_else && closed.ended, now);
-  branches_.pop_back();
-}
-
-void Ranges::end_branch(Branch& branch, StmtId owner, bool else_ended, Frame& now) {
-  now.ended = branch.then_ended && else_ended;
-  for (std::size_t i = 0; i < branch.locals.size(); ++i) {
-    ExprId& local = locals_[branch.locals[i].index];
-    if (branch.then_ended || local == branch.then[i]) continue;
-    if (else_ended) {
-      local = branch.then[i];
-    } else {
-      const DataType local_type = make_.type(local);
-      local = unknown(local_type, join(range(local), range(branch.then[i])));
-    }
-  }
+  const bool then_ended = closed.is_else ? closed.then_ended : closed.ended;
+  const bool else_ended = closed.is_else && closed.ended;
+  now.ended = then_ended && else_ended;
+  graph_.end_branch([&](LocalId id, const ValueGraph::Held& then) {
+    ExprId& local = locals_[id.index].value;
+    if (then_ended || local == then.value) return;
+    local =
+        else_ended ? then.value : unknown(make_.type(local), join(range(local), range(then.value)));
+  });
   // Who comes here has not taken the way that ended.
-  if (branch.then_ended != else_ended) assume(branch.condition, else_ended, owner);
+  if (then_ended != else_ended) assume(conditions_.back(), else_ended, owner);
+  conditions_.pop_back();
 }
 
 void Ranges::undo(std::size_t facts, std::size_t refined) {

@@ -95,15 +95,8 @@ class Ranges {
     std::size_t refined = 0;
     std::size_t assigned = 0;  // assigned_
     bool ended = false;        // a `return` or `break` was its last statement
+    bool then_ended = false;   // of an `else`: so it was with the block before it
     bool is_coarse = false;    // what is assigned inside is not known when it ends
-  };
-  // An open `if`, with the locals that it assigns, unless it is coarse.
-  struct Branch {
-    ExprId condition;
-    std::vector<LocalId> locals;
-    std::vector<ExprId> before;
-    std::vector<ExprId> then;  // at the end of the first block
-    bool then_ended = false;
   };
   // What more is known of a value here.
   struct Here {
@@ -112,8 +105,8 @@ class Ranges {
     Range range;
   };
 
+  void begin_block(Frame& frame);
   void end_block(const Frame& closed, Frame& now);
-  void end_branch(Branch& branch, StmtId owner, bool else_ended, Frame& now);
   void forget_assigned(StmtId first, StmtId end);
   void forget(LocalId local);
   bool is_coarse();
@@ -137,7 +130,7 @@ class Ranges {
   ValueGraph graph_;
   const Body& nodes_ = graph_.nodes;
   Simplifier& make_ = graph_.make;
-  std::vector<ExprId>& locals_ = graph_.locals;
+  std::vector<ValueGraph::Held>& locals_ = graph_.locals;
   std::vector<Range> unknowns_;  // per local of the graph
   std::set<std::pair<BufferId, std::uint32_t>> words_;
   std::vector<Range> bases_;           // per value
@@ -150,7 +143,7 @@ class Ranges {
   std::uint64_t context_ = 1;
   unsigned steps_ = 0;
   BlockStack<Frame> stack_;
-  std::vector<Branch> branches_;
+  std::vector<ExprId> conditions_;    // of the open branches
   std::vector<LocalId> assigned_;     // in the coarse blocks that are open
   std::optional<bool> nests_deeply_;  // where somebody has asked
   std::uint32_t at_ = 0;              // statements before this one are done

@@ -1,6 +1,7 @@
 #include "vyre/passes/regroup.h"
 
 #include <algorithm>
+#include <set>
 
 #include "vyre/ir/walk.h"
 #include "vyre/passes/draft.h"
@@ -24,10 +25,8 @@ Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
     std::vector<ExprId> memo;
 
     Keep statement(StmtId, const Stmt& source) {
-      Stmt stmt = source;
-      for_each_root(stmt, [&](ExprId& root) {
-        if (!root.exists()) return;
-        root = copy_expr(draft, root, memo, [&](ExprId, const Expr& expr, std::span<const ExprId>) {
+      draft.put(with_roots(source, [&](ExprId root) {
+        return copy_expr(draft, root, memo, [&](ExprId, const Expr& expr, std::span<const ExprId>) {
           const bool local = expr.op == Operation::LocalId;
           if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
           if (before[expr.detail] == draft.from().workgroup_size[expr.detail]) return ExprId{};
@@ -36,12 +35,9 @@ Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
           return make.make(local ? Operation::Mod : Operation::Div,
                            {whole, make.number(before[expr.detail])});
         });
-      });
-      draft.put(stmt);
+      }));
       return Keep::All;
     }
-    void else_begins(StmtId) {}
-    void closes(StmtId) {}
   };
   Program from = program;
   from.workgroup_size = size;
@@ -53,6 +49,40 @@ Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
   // Ids have become divisions by constants, in which there may be a little to find.
   const Pass* const passes[] = {find_pass("decide"), find_pass("strength")};
   return optimise(std::move(result), passes);
+}
+
+std::uint32_t neutral(AtomicOp op, DataType element) {
+  const bool is_signed = has_sign(element);
+  switch (op) {
+    case AtomicOp::Add:
+    case AtomicOp::Or:
+    case AtomicOp::Xor: return 0;
+    case AtomicOp::And: return 0xffffffff;
+    case AtomicOp::Min: return is_signed ? 0x7fffffff : 0xffffffff;
+    case AtomicOp::Max: return is_signed ? 0x80000000 : 0;
+    case AtomicOp::Exchange:
+    case AtomicOp::CompareExchange: break;  // do not commute
+  }
+  return 0;
+}
+
+std::map<BufferId, AtomicOp> only_updated(const Program& program) {
+  std::map<BufferId, AtomicOp> updated;
+  std::set<BufferId> others;
+  for (const Expr& expr : program.body.exprs) {
+    if (expr.op == Operation::Load) others.insert(BufferId{expr.imm});
+  }
+  for (const Stmt& stmt : program.body.stmts) {
+    if (const Store* store = std::get_if<Store>(&stmt)) others.insert(store->buffer);
+    const Atomic* atomic = std::get_if<Atomic>(&stmt);
+    if (atomic == nullptr) continue;
+    const AtomicOp first = updated.emplace(atomic->buffer, atomic->op).first->second;
+    if (!commutes(atomic->op) || atomic->result.exists() || first != atomic->op) {
+      others.insert(atomic->buffer);
+    }
+  }
+  for (BufferId other : others) updated.erase(other);
+  return updated;
 }
 
 }  // namespace vyre

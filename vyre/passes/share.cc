@@ -7,14 +7,21 @@
 // memory that others write, are nodes of their own each time. A value is bound in front of the
 // first statement that wants it, in the innermost block around all that want it; from there it
 // moves in front of a loop as long as nothing in it changes inside. What is wanted once stands
-// where it is wanted.
+// where it is wanted. A load of an element that was loaded or stored before is the value that it
+// had (memory.h); a load that several statements want is bound in front of the first.
 //
 // A local that is assigned again, in the block that declares it, gets a name of its own from there
 // on; what is left to assign are the values that loops and branches hand on. What nobody can notice
 // is left out.
+//
+// So there are four steps: collect() follows the statements and makes the values, find_live() finds
+// the statements that somebody can notice, bind() the places where values are bound, and the Writer
+// writes what is left.
 #include <algorithm>
 
-#include "vyre/passes/passes.h"
+#include "vyre/passes/bounds.h"
+#include "vyre/passes/memory.h"
+#include "vyre/passes/pass.h"
 #include "vyre/passes/values.h"
 
 namespace vyre {
@@ -31,7 +38,7 @@ class Sharing {
       : program_(program),
         body_(program.body),
         values_of_(program, simplifications),
-        latest_(body_.locals.size()),
+        memory_(program, graph_),
         lets_(body_.locals.size()),
         local_blocks_(body_.locals.size()),
         places_(1),
@@ -42,7 +49,7 @@ class Sharing {
     values_.reserve(expected_exprs(body_));
     collect();
     find_live();
-    decide();
+    bind();
   }
 
   Program write() {
@@ -67,8 +74,9 @@ class Sharing {
     LocalId local;  // of the program; none for a load
     BufferId buffer;
     ExprId index;                     // of the graph
+    bool is_kept = false;             // a load that other statements than its own want
     std::uint32_t block = 0;          // where it begins
-    StmtId begin;                     // the statement behind which the local holds it
+    StmtId begin;                     // that loads it, or behind which the local holds it
     ExprId before;                    // what the local held before
     StmtId end;                       // the statement behind which it holds something else
     std::uint32_t inputs = kNowhere;  // where it comes from, in inputs_
@@ -95,14 +103,12 @@ class Sharing {
     StmtId last;
     LocalId named;               // a local that a `let` gives it to
     std::uint32_t named_in = 0;  // the block of that
-    LocalId bound;
   };
 
   // --- Blocks
 
-  // Which blocks of an `if` can run: one of both, only one, or only the first, and nothing behind
-  // it.
-  enum class Runs : std::uint8_t { Either, First, Second, FirstAndLast };
+  // Which blocks of an `if` can run.
+  enum class Runs : std::uint8_t { Either, First, Second };
 
   std::uint32_t new_place(std::uint32_t parent, StmtId owner, bool is_loop) {
     places_.push_back({parent, places_[parent].depth + 1, owner, is_loop});
@@ -131,28 +137,48 @@ class Sharing {
   // A local has a value of which nothing is known but that it is what the local holds. Gives the
   // one that it had before.
   ExprId change(LocalId local, std::uint32_t block, StmtId at) {
-    const ExprId before = latest_[local.index];
+    const ExprId before = locals_[local.index].latest;
     Leaf leaf;
     leaf.local = local;
     leaf.block = block;
     leaf.begin = at;
     leaf.before = before;
-    locals_[local.index] = new_leaf(leaf, make_.local_types()[local.index]);
-    latest_[local.index] = locals_[local.index];
+    const ExprId node = new_leaf(leaf, make_.local_types()[local.index]);
+    locals_[local.index] = {node, node};
     return before;
   }
   void comes_from(LocalId local, StmtId stmt, ExprId leaf) {
-    Leaf& now = leaf_at(latest_[local.index]);
+    Leaf& now = leaf_at(locals_[local.index].latest);
     inputs_.push_back({stmt, leaf, now.inputs});
     now.inputs = static_cast<std::uint32_t>(inputs_.size() - 1);
   }
   // A local that is assigned is given a value.
-  void give(LocalId local, ExprId value, StmtId id) {
-    const ExprId before = change(local, blocks_[id.index], id);
-    comes_from(local, id, {});
+  void give(LocalId local, ExprId value) {
+    const std::uint32_t block = blocks_[at_.index];
+    const ExprId before = change(local, block, at_);
+    comes_from(local, at_, {});
     // Where it is assigned in an inner block, it is declared before.
-    if (local_blocks_[local.index] != blocks_[id.index]) comes_from(local, {}, before);
-    if (!values_[value.index].loads) locals_[local.index] = value;
+    if (local_blocks_[local.index] != block) comes_from(local, {}, before);
+    if (!values_[value.index].loads) locals_[local.index].value = value;
+  }
+  void declare(const Let& let) {
+    const ExprId node = root_values_.back();
+    Value& value = values_[node.index];
+    if (values_of_.assigned[let.local.index]) {
+      give(let.local, node);
+    } else if (value.loads) {
+      lets_[let.local.index] = at_;
+      // It is the name of what it loads.
+      const Leaf* leaf = leaf_of(graph_[node]);
+      if (leaf == nullptr || leaf->begin != at_) return;
+      memory_.find(leaf->buffer, leaf->index)->value = known(make_.local(let.local));
+    } else {
+      // Taken apart; it still gives a name to its value.
+      locals_[let.local.index].value = node;
+      if (value.named.exists()) return;
+      value.named = let.local;
+      value.named_in = blocks_[at_.index];
+    }
   }
   // The locals that are assigned in a loop begin anew.
   void change_all(StmtId first, StmtId end, std::uint32_t block, StmtId at) {
@@ -165,12 +191,30 @@ class Sharing {
   // The node of an expression in the current statement.
   ExprId value_of(ExprId root) {
     return known(values_of_.value(root, [&](const Expr& expr, std::span<const ExprId> args) {
-      if (expr.op == Operation::Local) return make_.local(LocalId{expr.imm});
-      Leaf leaf;
-      leaf.buffer = BufferId{expr.imm};
-      leaf.index = args[0];
-      return new_leaf(leaf, loaded_type(program_.buffers[expr.imm].element));
+      return expr.op == Operation::Local ? make_.local(LocalId{expr.imm})
+                                         : loaded(BufferId{expr.imm}, args[0]);
     }));
+  }
+  // What an element of memory that others write holds. A store out of bounds does nothing.
+  ExprId loaded(BufferId buffer, ExprId index) {
+    const Memory::Element* element = memory_.find(buffer, index);
+    if (element != nullptr && element->store.exists()) {
+      if (!bounds_) bounds_ = bounds_of(program_);
+      if (bounds_->is_proved(element->store)) return element->value;
+    } else if (element != nullptr) {
+      if (graph_[element->value].imm >= body_.locals.size()) {
+        Leaf& leaf = leaf_at(element->value);
+        leaf.is_kept = leaf.is_kept || leaf.begin != at_;
+      }
+      return element->value;
+    }
+    Leaf leaf;
+    leaf.buffer = buffer;
+    leaf.index = index;
+    leaf.begin = at_;
+    const ExprId value = new_leaf(leaf, loaded_type(program_.buffers[buffer.index].element));
+    memory_.loaded(buffer, index, value);
+    return value;
   }
 
   const Leaf* leaf_of(const Expr& expr) const {
@@ -240,147 +284,118 @@ class Sharing {
     value.block = a;
   }
 
-  // An open `if`, with the locals that it assigns: their values before it, and at the end of the
-  // first block.
-  struct Branch {
-    std::vector<LocalId> locals;
-    std::vector<ExprId> before;
-    std::vector<ExprId> latest;
-    std::vector<ExprId> then;
-    std::vector<ExprId> then_latest;
-    bool then_ended = false;
-  };
-
-  void open_branch(StmtId id, const If& branch) {
-    Branch& open = branches_.emplace_back();
-    values_of_.for_each_assignment(StmtId{id.index + 1}, branch.end,
-                                   [&](StmtId, LocalId local, bool is_first) {
-                                     if (!is_first || !locals_[local.index].exists()) return;
-                                     open.locals.push_back(local);
-                                     open.before.push_back(locals_[local.index]);
-                                     open.latest.push_back(latest_[local.index]);
-                                   });
-  }
-  void end_first(bool ended) {
-    Branch& branch = branches_.back();
-    branch.then_ended = ended;
-    for (std::size_t i = 0; i < branch.locals.size(); ++i) {
-      const std::uint32_t local = branch.locals[i].index;
-      branch.then.push_back(std::exchange(locals_[local], branch.before[i]));
-      branch.then_latest.push_back(std::exchange(latest_[local], branch.latest[i]));
-    }
-  }
-  void end_branch(StmtId id, bool ended) {
-    const Branch branch = std::move(branches_.back());
-    branches_.pop_back();
+  void end_branch(StmtId id, bool then_ended, bool else_ended) {
     const std::uint32_t block = blocks_[id.index];
-    for (std::size_t i = 0; i < branch.locals.size(); ++i) {
-      const LocalId local = branch.locals[i];
-      ExprId value = locals_[local.index];
-      if (ended && !branch.then_ended) value = branch.then[i];
-      const bool same = value == branch.then[i] || ended || branch.then_ended;
+    values_of_.end_branch([&](LocalId local, const ValueGraph::Held& then) {
+      ExprId value = locals_[local.index].value;
+      if (else_ended && !then_ended) value = then.value;
+      const bool same = value == then.value || else_ended || then_ended;
       comes_from(local, {}, change(local, block, StmtId{next(body_, id).index - 1}));
-      comes_from(local, {}, branch.then_latest[i]);
+      comes_from(local, {}, then.latest);
       // A value from inside may mention what is declared there, and may not be wanted behind.
       const Value& known = values_[value.index];
       if (same && !known.changes && places_[known.begins].depth <= places_[block].depth) {
-        locals_[local.index] = value;
+        locals_[local.index].value = value;
       }
-    }
+    });
   }
 
   void collect() {
     struct Frame : OpenBlock {
       std::uint32_t place = 0;
-      bool ended = false;  // what follows can never run
+      std::size_t elements = 0;  // of memory that were known before
+      bool ended = false;        // what follows can never run
+      bool then_ended = false;   // of an `else`: so it was at the end of the block before it
     };
     BlockStack<Frame> stack(body_);
     const auto close = [&](const Frame& closed, Frame& now) {
       const StmtId owner{closed.owner};
       const If* branch = std::get_if<If>(&body_[owner]);
       const bool else_follows = now.is_else && now.owner == closed.owner && !closed.is_else;
-      if (else_follows) now.place = blocks_[owner.index];
+      if (else_follows) {
+        now.place = blocks_[owner.index];
+        now.elements = closed.elements;
+      }
+      memory_.close(closed.elements);
       if (!reached_[owner.index]) {
         now.ended = true;
       } else if (const For* loop = std::get_if<For>(&body_[owner])) {
         const StmtId last{loop->end.index - 1};
         change_all(StmtId{closed.owner + 1}, loop->end, blocks_[owner.index], last);
+        memory_.forget_effects(owner);
       } else if (branch == nullptr) {
         now.ended = closed.ended;
       } else if (runs_[owner.index] == Runs::Either) {
-        if (!closed.is_else) end_first(closed.ended);
+        if (!closed.is_else) values_of_.end_first();
         if (else_follows) {
           now.place = new_place(blocks_[owner.index], owner, false);
+          now.then_ended = closed.ended;
         } else {
-          now.ended = closed.is_else && closed.ended && branches_.back().then_ended;
-          end_branch(owner, closed.is_else && closed.ended);
+          const bool then_ended = closed.is_else ? closed.then_ended : closed.ended;
+          const bool else_ended = closed.is_else && closed.ended;
+          now.ended = then_ended && else_ended;
+          end_branch(owner, then_ended, else_ended);
         }
-      } else if (closed.is_else == (runs_[owner.index] == Runs::Second)) {
-        // The block that runs; a second one behind it does not.
-        now.ended = closed.ended || else_follows;
-        if (closed.ended && else_follows) runs_[owner.index] = Runs::FirstAndLast;
-      } else if (!else_follows) {
-        now.ended = runs_[owner.index] == Runs::FirstAndLast;
+      } else {
+        const bool is_run = closed.is_else == (runs_[owner.index] == Runs::Second);
+        now.ended = is_run ? closed.ended : closed.then_ended;
+        // Of two blocks the other one does not run.
+        if (else_follows) now.then_ended = std::exchange(now.ended, is_run);
       }
     };
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       stack.enter(i, close);
-      const StmtId id{i};
-      const Stmt& stmt = body_[id];
+      at_ = StmtId{i};
+      const Stmt& stmt = body_[at_];
       const std::uint32_t place = blocks_[i] = stack.back().place;
       first_root_.push_back(static_cast<std::uint32_t>(root_values_.size()));
       reached_[i] = !stack.back().ended;
-      if (!reached_[i]) {
-        if (Frame* opened = stack.open(i)) {
-          opened->place = place;
-          opened->ended = true;
+      if (reached_[i]) {
+        for (ExprId root : roots(stmt)) root_values_.push_back(value_of(root));
+        values_of_.end_statement();
+        if (const LocalId local = declared(stmt); local.exists()) {
+          local_blocks_[local.index] = place;
         }
-        continue;
-      }
-      for (ExprId root : roots(stmt)) root_values_.push_back(value_of(root));
-      values_of_.end_statement();
-      stack.back().ended =
-          std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
-      if (const LocalId local = declared(stmt); local.exists()) local_blocks_[local.index] = place;
-      if (const Let* let = std::get_if<Let>(&stmt)) {
-        Value& value = values_[root_values_.back().index];
-        if (values_of_.assigned[let->local.index]) {
-          give(let->local, root_values_.back(), id);
-        } else if (value.loads) {
-          lets_[let->local.index] = id;
-        } else {
-          // Taken apart; it still gives a name to its value.
-          locals_[let->local.index] = root_values_.back();
-          if (!value.named.exists()) {
-            value.named = let->local;
-            value.named_in = place;
-          }
-        }
-      } else if (const Assign* assign = std::get_if<Assign>(&stmt)) {
-        give(assign->local, root_values_.back(), id);
-      } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-        if (atomic->result.exists() && values_of_.assigned[atomic->result.index]) {
-          change(atomic->result, place, id);
-          comes_from(atomic->result, id, {});
-        }
+        visit(
+            stmt, [&](const Let& let) { declare(let); },
+            [&](const Assign& assign) { give(assign.local, root_values_.back()); },
+            [&](const Store& store) {
+              const ExprId value = root_values_.back();
+              const bool is_known = !values_[value.index].loads;
+              memory_.stored(store.buffer, root_values_[first_root_.back()],
+                             is_known ? value : ExprId{}, at_);
+            },
+            [&](const Atomic& atomic) {
+              memory_.forget_all();
+              if (!atomic.result.exists() || !values_of_.assigned[atomic.result.index]) return;
+              change(atomic.result, place, at_);
+              comes_from(atomic.result, at_, {});
+            },
+            [&](const Break&) { stack.back().ended = true; },
+            [&](const Return&) { stack.back().ended = true; },
+            [&](const Barrier&) { memory_.forget_all(); }, Nothing<If, For, Block>{});
       }
       // Scopes, and the block of an `if` that surely runs, are taken apart: names are kept apart
       // anyway.
       Frame* opened = stack.open(i);
       if (opened == nullptr) continue;
       opened->place = place;
+      opened->elements = memory_.open();
+      opened->ended = !reached_[i];
+      if (!reached_[i]) continue;
       if (const If* branch = std::get_if<If>(&stmt)) {
         if (const std::optional<Bits> condition = make_.bits(root_values_.back())) {
           runs_[i] = *condition == Bits{} ? Runs::Second : Runs::First;
           opened->ended = runs_[i] == Runs::Second;
         } else {
-          opened->place = new_place(place, id, false);
-          open_branch(id, *branch);
+          opened->place = new_place(place, at_, false);
+          values_of_.open_branch(StmtId{i + 1}, branch->end);
         }
       } else if (const For* loop = std::get_if<For>(&stmt)) {
-        opened->place = new_place(place, id, true);
+        opened->place = new_place(place, at_, true);
         local_blocks_[loop->variable.index] = opened->place;
-        change_all(StmtId{i + 1}, loop->end, opened->place, id);
+        change_all(StmtId{i + 1}, loop->end, opened->place, at_);
+        memory_.forget_effects(at_);
       }
     }
     first_root_.push_back(static_cast<std::uint32_t>(root_values_.size()));
@@ -429,11 +444,10 @@ class Sharing {
         reads.pop_back();
         if (!node.exists() || seen[node.index]) continue;
         seen[node.index] = true;
+        for (ExprId arg : parts(node)) reads.push_back(arg);
         const Expr& expr = graph_[node];
-        if (expr.op != Operation::Local) {
-          for (ExprId arg : operands(graph_, expr)) reads.push_back(arg);
-        } else if (const Leaf* leaf = leaf_of(expr)) {
-          if (leaf->index.exists()) reads.push_back(leaf->index);
+        if (expr.op != Operation::Local) continue;
+        if (const Leaf* leaf = leaf_of(expr)) {
           if (leaf->local.exists()) read_[leaf->local.index] = true;
           for (std::uint32_t at = leaf->inputs; at != kNowhere; at = inputs_[at].next) {
             need(inputs_[at].stmt);
@@ -466,14 +480,16 @@ class Sharing {
   }
 
   // Those who want a value come behind it.
-  void decide() {
+  void bind() {
     for (auto id = static_cast<std::uint32_t>(values_.size()); id-- > 0;) {
       Value& value = values_[id];
       if (value.block == kNowhere) continue;
       const Expr& expr = graph_.exprs[id];
       bool bound = !value.cheap && !value.loads && binds(value);
-      if (const Leaf* leaf = leaf_of(graph_.exprs[id]);
-          leaf != nullptr && leaf->end.exists() && value.last > leaf->end) {
+      const Leaf* leaf = leaf_of(expr);
+      if (leaf != nullptr && leaf->is_kept && value.first != value.last) {
+        bound = true;
+      } else if (leaf != nullptr && leaf->end.exists() && value.last > leaf->end) {
         // What a local held is kept before it is given something else.
         StmtId at = leaf->end;
         while (blocks_[at.index] != leaf->block) at = places_[blocks_[at.index]].owner;
@@ -489,13 +505,9 @@ class Sharing {
         value.here = true;
         value.last = value.first;
       }
-      const auto pass_on = [&](ExprId arg) {
+      for (ExprId arg : parts(ExprId{id})) {
         want(arg, value.block, value.first, value.last, value.again, value.here);
-      };
-      if (const Leaf* leaf = leaf_of(expr); leaf != nullptr && leaf->index.exists()) {
-        pass_on(leaf->index);
       }
-      for (ExprId arg : operands(graph_, expr)) pass_on(arg);
     }
     rank();
     std::ranges::sort(bindings_, {}, [&](ExprId id) {
@@ -503,25 +515,22 @@ class Sharing {
     });
   }
 
+  // What a value is made of. A load is a leaf with an index.
+  std::span<const ExprId> parts(ExprId node) const {
+    const Leaf* leaf = leaf_of(graph_[node]);
+    return leaf != nullptr && leaf->index.exists() ? std::span(&leaf->index, 1)
+                                                   : operands(graph_, graph_[node]);
+  }
+
   // Numbers the values in the order in which the statements want them, operands first.
   void rank() {
     std::uint32_t count = 0;
-    std::vector<std::pair<ExprId, bool>> stack;
+    std::vector<Visit> stack;
     for (ExprId root : wanted_) {
-      stack.push_back({root, false});
-      while (!stack.empty()) {
-        const auto [id, open] = stack.back();
-        stack.pop_back();
-        Value& value = values_[id.index];
-        if (open) value.rank = ++count;
-        if (open || value.rank != 0) continue;
-        stack.push_back({id, true});
-        const Expr& expr = graph_[id];
-        const std::span<const ExprId> args = operands(graph_, expr);
-        for (std::size_t i = args.size(); i-- > 0;) stack.push_back({args[i], false});
-        const Leaf* leaf = leaf_of(expr);
-        if (leaf != nullptr && leaf->index.exists()) stack.push_back({leaf->index, false});
-      }
+      operands_first(
+          root, stack, [&](ExprId id) { return parts(id); },
+          [&](ExprId id) { return values_[id.index].rank != 0; },
+          [&](ExprId id, std::span<const ExprId>) { values_[id.index].rank = ++count; });
     }
   }
 
@@ -548,11 +557,9 @@ class Sharing {
   struct Writer {
     Sharing& plan;
     Draft& draft;
-    std::vector<ExprId> made;    // per value
+    std::vector<ExprId> made;    // per value: the expression, or the local that it is bound to
     std::vector<LocalId> names;  // per local of the program: which one of the draft it is now
     std::size_t next_binding = 0;
-    std::vector<std::pair<ExprId, bool>> stack;  // room for walks
-    std::vector<ExprId> args;
 
     Writer(Sharing& from, Draft& to) : plan(from), draft(to), made(from.values_.size()) {
       for (std::uint32_t i = 0; i < plan.body_.locals.size(); ++i) names.emplace_back(i);
@@ -562,23 +569,23 @@ class Sharing {
       while (next_binding < plan.bindings_.size() &&
              plan.values_[plan.bindings_[next_binding].index].first <= id) {
         const ExprId node = plan.bindings_[next_binding++];
-        Value& value = plan.values_[node.index];
+        const Value& value = plan.values_[node.index];
         if (value.first != id) continue;  // in a block that can never run
-        const ExprId whole = emit(node, true);
-        const std::string name = value.named.exists() ? plan.body_[value.named].name : "shared";
-        value.bound = draft.declare(name, draft.make().type(whole));
-        draft.add(Let{value.bound, whole});
+        const ExprId whole = emit(node);
+        const std::string name = value.named.exists() ? plan.body_[value.named].name
+                                 : value.loads        ? "loaded"
+                                                      : "shared";
+        const LocalId bound = draft.declare(name, draft.make().type(whole));
+        draft.add(Let{bound, whole});
+        made[node.index] = draft.make().local(bound);
       }
       if (std::holds_alternative<Block>(source)) return Keep::First;
       if (plan.runs_[id.index] != Runs::Either) {
         return plan.runs_[id.index] == Runs::Second ? Keep::Second : Keep::First;
       }
       if (!plan.live_[id.index]) return Keep::Nothing;
-      Stmt stmt = source;
       std::uint32_t root_value = plan.first_root_[id.index];
-      for_each_root(stmt, [&](ExprId& root) {
-        if (root.exists()) root = emit(plan.root_values_[root_value++], false);
-      });
+      Stmt stmt = with_roots(source, [&](ExprId) { return emit(plan.root_values_[root_value++]); });
       if (Assign* assign = std::get_if<Assign>(&stmt)) {
         LocalId& name = names[assign->local.index];
         if (plan.local_blocks_[assign->local.index] == plan.blocks_[id.index]) {
@@ -594,46 +601,27 @@ class Sharing {
       draft.put(stmt);
       return Keep::All;
     }
-    void else_begins(StmtId) {}
-    void closes(StmtId) {}
 
-    // The expression of a value; the local where it is bound, unless the whole is wanted.
-    ExprId emit(ExprId root, bool whole) {
-      const Body& graph = plan.graph_;
-      stack.emplace_back(root, false);
-      while (!stack.empty()) {
-        const auto [id, open] = stack.back();
-        stack.pop_back();
-        const Value& value = plan.values_[id.index];
-        const bool is_whole = whole && id == root;
-        if (value.bound.exists() && !is_whole) {
-          made[id.index] = draft.make().local(value.bound);
-          continue;
-        }
-        if (made[id.index].exists() && !is_whole) continue;
-        const Expr& expr = graph[id];
+    // The expression of a value.
+    ExprId emit(ExprId root) {
+      const auto is_made = [&](ExprId id) { return made[id.index].exists(); };
+      const auto parts = [&](ExprId id) { return plan.parts(id); };
+      operands_first(root, draft.visits, parts, is_made, [&](ExprId id, auto ids) {
+        draft.operands.clear();
+        for (ExprId arg : ids) draft.operands.push_back(made[arg.index]);
+        const Expr& expr = plan.graph_[id];
         const Leaf* leaf = plan.leaf_of(expr);
-        const std::span<const ExprId> ids = leaf != nullptr && leaf->index.exists()
-                                                ? std::span(&leaf->index, 1)
-                                                : operands(graph, expr);
-        if (!open) {
-          stack.emplace_back(id, true);
-          for (ExprId arg : ids) stack.emplace_back(arg, false);
-          continue;
-        }
-        args.clear();
-        for (ExprId arg : ids) args.push_back(made[arg.index]);
         Simplifier& make = draft.make();
-        if (leaf != nullptr) {
-          made[id.index] = leaf->local.exists()
-                               ? make.local(names[leaf->local.index])
-                               : make.make(Operation::Load, 0, leaf->buffer.index, args);
+        if (leaf != nullptr && leaf->local.exists()) {
+          made[id.index] = make.local(names[leaf->local.index]);
+        } else if (leaf != nullptr) {
+          made[id.index] = make.make(Operation::Load, 0, leaf->buffer.index, draft.operands);
         } else if (expr.op == Operation::Literal) {
-          made[id.index] = make.constant(type_of_detail(expr), literal_bits(graph, expr));
+          made[id.index] = make.constant(type_of_detail(expr), literal_bits(plan.graph_, expr));
         } else {
-          made[id.index] = make.make(expr.op, expr.detail, expr.imm, args);
+          made[id.index] = make.make(expr.op, expr.detail, expr.imm, draft.operands);
         }
-      }
+      });
       return made[root.index];
     }
   };
@@ -643,11 +631,13 @@ class Sharing {
   ValueGraph values_of_;
   const Body& graph_ = values_of_.nodes;
   Simplifier& make_ = values_of_.make;
-  std::vector<ExprId>& locals_ = values_of_.locals;  // without a value: it is a leaf
-  std::vector<bool> live_;                           // per statement
-  std::vector<bool> read_;                           // per local: what it holds is wanted
-  std::vector<ExprId> latest_;  // per local: the leaf that stands for what it holds now
-  std::vector<Branch> branches_;
+  // Per local: its value, without which it is a leaf, and the leaf that stands for what it holds.
+  std::vector<ValueGraph::Held>& locals_ = values_of_.locals;
+  Memory memory_;
+  std::optional<Bounds> bounds_;  // where somebody has asked
+  StmtId at_;                     // the statement whose values are collected
+  std::vector<bool> live_;        // per statement
+  std::vector<bool> read_;        // per local: what it holds is wanted
   std::vector<StmtId> lets_;  // per local: the `let` that loads it from memory that others write
   std::vector<std::uint32_t> local_blocks_;
   std::vector<Place> places_;
@@ -665,6 +655,7 @@ class Sharing {
 
 }  // namespace
 
+std::optional<Program> forward(const Program& program) { return Sharing(program, kFold).write(); }
 std::optional<Program> share(const Program& program) {
   return Sharing(program, kFold | kAlgebra).write();
 }

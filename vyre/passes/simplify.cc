@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "vyre/ir/eval.h"
-#include "vyre/ir/walk.h"
+#include "vyre/ir/typing.h"
 #include "vyre/passes/divide.h"
 
 namespace vyre {
@@ -23,25 +23,10 @@ Simplifier::Simplifier(const Program& program, Body& out, unsigned what)
     : program_(program), out_(out), interner_(out, expected_exprs(program.body)), what_(what) {}
 
 DataType Simplifier::type_of(const Expr& expr) const {
-  switch (expr.op) {
-    case Operation::Literal:
-    case Operation::Cast: return type_of_detail(expr);
-    case Operation::Local: return local_types_[expr.imm];
-    case Operation::Load: return loaded_type(program_.buffers[expr.imm].element);
-    case Operation::Length:
-    case Operation::InvocationId:
-    case Operation::WorkgroupId:
-    case Operation::LocalId:
-    case Operation::Lane: return DataType::U32;
-    case Operation::Select: return type(expr.args[1]);
-    case Operation::Vec2: return DataType::Vec2U32;
-    case Operation::Vec4: return DataType::Vec4U32;
-    case Operation::Call: return DataType::Unknown;  // expanded before
-#define OPERATION(name, tag) case Operation::name:
-#include "vyre/ir/ops.def"
-      return result_of(expr.op, type(expr.args[0]));
-  }
-  return DataType::Unknown;
+  if (expr.op == Operation::Local) return local_types_[expr.imm];
+  if (expr.op == Operation::Load) return loaded_type(program_.buffers[expr.imm].element);
+  const std::span<const ExprId> args = operands(out_, expr);
+  return type_by_operands(expr, [&](std::size_t i) { return type(args[i]); }, [](int, auto) {});
 }
 
 ExprId Simplifier::add(Operation op, std::uint8_t detail, std::uint32_t imm,

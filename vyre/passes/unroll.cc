@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "vyre/passes/draft.h"
-#include "vyre/passes/passes.h"
+#include "vyre/passes/pass.h"
 
 namespace vyre {
 namespace {
@@ -19,6 +19,16 @@ constexpr std::uint64_t kMaxPartly = 250;       // expressions of each
 std::uint64_t own_cost(const Stmt& stmt) {
   const bool leaves = std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
   return leaves || std::holds_alternative<Barrier>(stmt) ? 32 : 1;
+}
+
+// How many rounds a loop has, where both ends are numbers; 0 for anything else.
+std::uint32_t rounds_of(const Body& body, const Stmt& stmt) {
+  const For* loop = std::get_if<For>(&stmt);
+  if (loop == nullptr) return 0;
+  const Expr& from = body[loop->from];
+  const Expr& to = body[loop->to];
+  if (from.op != Operation::Literal || to.op != Operation::Literal) return 0;
+  return to.imm - std::min(from.imm, to.imm);
 }
 
 class Unroller {
@@ -59,17 +69,11 @@ class Unroller {
   void plan_partly() {
     const std::vector<std::uint32_t> sizes = sizes_of();
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
-      const For* loop = std::get_if<For>(&body_.stmts[i]);
-      if (loop == nullptr) continue;
-      const Expr& from = body_[loop->from];
-      const Expr& to = body_[loop->to];
-      if (from.op != Operation::Literal || to.op != Operation::Literal || from.imm >= to.imm) {
-        continue;
-      }
-      const std::uint32_t times = to.imm - from.imm;
+      const std::uint32_t times = rounds_of(body_, body_.stmts[i]);
+      if (times % kPartly != 0 || times <= kPartly) continue;
       std::uint64_t inside = 0;
-      bool is_plain = times % kPartly == 0 && times > kPartly;
-      for (std::uint32_t k = i + 1; k < loop->end.index; ++k) {
+      bool is_plain = true;
+      for (std::uint32_t k = i + 1; k < next(body_, StmtId{i}).index; ++k) {
         const Stmt& stmt = body_.stmts[k];
         is_plain = is_plain && !std::holds_alternative<For>(stmt) &&
                    !std::holds_alternative<Barrier>(stmt);
@@ -114,17 +118,9 @@ class Unroller {
       }
       cost[i] = own_cost(body_.stmts[i]) + inside;
       for (ExprId root : roots(body_.stmts[i])) cost[i] += sizes[root.index];
-      const For* loop = std::get_if<For>(&body_.stmts[i]);
-      if (loop == nullptr || breaks[i]) continue;
-      const Expr& from = body_[loop->from];
-      const Expr& to = body_[loop->to];
-      if (from.op != Operation::Literal || to.op != Operation::Literal || from.imm >= to.imm) {
-        continue;
-      }
-      const std::uint32_t times = to.imm - from.imm;
-      if (times > 1 && (times > kMaxRounds || total + times * inside > most)) {
-        continue;
-      }
+      const std::uint32_t times = rounds_of(body_, body_.stmts[i]);
+      if (times == 0 || breaks[i]) continue;
+      if (times > 1 && (times > kMaxRounds || total + times * inside > most)) continue;
       rounds_[i] = times;
       cost[i] = times * inside;
       if (times > 1) total += cost[i];
@@ -159,9 +155,8 @@ class Unroller {
       stack_.push_back({id, next(body_, id), Frame::Part::Round});
       if (is_partly_) {
         For loop = std::get<For>(body_[id]);
-        const std::uint32_t times = body_[loop.to].imm - body_[loop.from].imm;
         loop.from = draft_.make().number(0);
-        loop.to = draft_.make().number(times / kPartly);
+        loop.to = draft_.make().number(rounds_of(body_, body_[id]) / kPartly);
         draft_.open(loop);
       }
       begin_round(stack_.back());
@@ -229,14 +224,13 @@ class Unroller {
   }
 
   Stmt copy(StmtId id) {
-    Stmt stmt = body_[id];
-    for_each_root(stmt, [&](ExprId& root) {
-      if (!root.exists()) return;
-      root = copy_expr(draft_, root, memo_,
+    Stmt stmt = with_roots(body_[id], [&](ExprId root) {
+      return copy_expr(draft_, root, memo_,
                        [&](ExprId at, const Expr& expr, std::span<const ExprId> args) {
                          if (varies_[at.index]) touched_.push_back(at);
-                         if (is_partly_ && args.size() == 2)
+                         if (is_partly_ && args.size() == 2) {
                            return apart(expr.op, args[0], args[1]);
+                         }
                          return expr.op == Operation::Local ? locals_[expr.imm] : ExprId{};
                        });
     });
@@ -268,13 +262,8 @@ class Unroller {
 };
 
 std::optional<Program> unrolled(const Program& program, Unroller::Loops loops) {
-  const Body& body = program.body;
-  const auto is_candidate = [&](const Stmt& stmt) {
-    const For* loop = std::get_if<For>(&stmt);
-    return loop != nullptr && body[loop->from].op == Operation::Literal &&
-           body[loop->to].op == Operation::Literal;
-  };
-  if (std::ranges::none_of(body.stmts, is_candidate)) return std::nullopt;
+  const auto is_candidate = [&](const Stmt& stmt) { return rounds_of(program.body, stmt) > 0; };
+  if (std::ranges::none_of(program.body.stmts, is_candidate)) return std::nullopt;
   Draft draft(program, kFold);
   Unroller unroller(draft, loops);
   if (!unroller.finds_any()) return std::nullopt;

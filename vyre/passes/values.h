@@ -29,7 +29,11 @@ struct ValueGraph {
   std::vector<bool> assigned;  // per local: it is given a value after it is declared
   Body nodes;
   Simplifier make;
-  std::vector<ExprId> locals;  // per local: its value here; none: fresh() gives it
+  struct Held {
+    ExprId value;   // none: fresh() gives it
+    ExprId latest;  // what else those who follow the statements keep with it
+  };
+  std::vector<Held> locals;  // per local: what it holds here
 
   // The node of an expression of the current statement. fresh(expr, operands) makes the node of a
   // load from memory that others write, and of a local without a value.
@@ -43,8 +47,8 @@ struct ValueGraph {
       ExprId made;
       if (expr.op == Operation::Literal) {
         made = make.constant(type_of_detail(expr), literal_bits(body, expr));
-      } else if (expr.op == Operation::Local && locals[expr.imm].exists()) {
-        made = locals[expr.imm];
+      } else if (expr.op == Operation::Local && locals[expr.imm].value.exists()) {
+        made = locals[expr.imm].value;
       } else if (expr.op == Operation::Local || is_volatile(program, expr)) {
         made = fresh(expr, std::span<const ExprId>(args_));
       } else {
@@ -74,9 +78,41 @@ struct ValueGraph {
     }
   }
 
+  // Both blocks of an `if` begin with what was held before it. Of the locals that are assigned
+  // between `first` and `end`, those that hold something.
+  void open_branch(StmtId first, StmtId end) {
+    Branch& open = branches_.emplace_back();
+    for_each_assignment(first, end, [&](StmtId, LocalId local, bool is_first) {
+      if (!is_first || !locals[local.index].value.exists()) return;
+      open.locals.push_back(local);
+      open.before.push_back(locals[local.index]);
+    });
+  }
+  void end_first() {
+    Branch& branch = branches_.back();
+    for (std::size_t i = 0; i < branch.locals.size(); ++i) {
+      Held& held = locals[branch.locals[i].index];
+      branch.then.push_back(std::exchange(held, branch.before[i]));
+    }
+  }
+  // Calls join(local, then) with what a local held at the end of the first block.
+  template <class Join>
+  void end_branch(Join join) {
+    const Branch branch = std::move(branches_.back());
+    branches_.pop_back();
+    for (std::size_t i = 0; i < branch.locals.size(); ++i) join(branch.locals[i], branch.then[i]);
+  }
+
  private:
-  std::vector<ExprId> memo_;  // per expression of the program
-  std::vector<bool> varies_;  // per expression: may be another value in the next statement
+  struct Branch {
+    std::vector<LocalId> locals;
+    std::vector<Held> before;
+    std::vector<Held> then;
+  };
+
+  std::vector<Branch> branches_;  // the open ones
+  std::vector<ExprId> memo_;      // per expression of the program
+  std::vector<bool> varies_;      // per expression: may be another value in the next statement
   std::vector<ExprId> touched_;
   std::vector<Visit> visits_;  // room for walks
   std::vector<ExprId> args_;

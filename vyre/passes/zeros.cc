@@ -7,9 +7,9 @@
 #include <map>
 #include <optional>
 
+#include "vyre/passes/affine.h"
 #include "vyre/passes/formulas.h"
-#include "vyre/passes/indices.h"
-#include "vyre/passes/passes.h"
+#include "vyre/passes/pass.h"
 
 namespace vyre {
 namespace {
@@ -66,36 +66,27 @@ struct Uses {
 std::vector<Uses> uses_of(const Program& program) {
   const Body& body = program.body;
   std::vector<Uses> uses(program.buffers.size());
-  const auto use = [&](BufferId buffer, std::uint32_t at) {
+  const auto use = [&](BufferId buffer, std::uint32_t at, bool loads) {
     Uses& own = uses[buffer.index];
     own.first = std::min(own.first, at);
     own.last = std::max(own.last, at);
+    if (loads) own.load = std::min(own.load, at);
   };
   const std::vector<bool> loads = spread(body, [&](const Expr& expr) {
     return expr.op == Operation::Load &&
            program.buffers[expr.imm].access == BufferAccess::Workgroup;
   });
-  std::vector<std::uint32_t> seen(body.exprs.size(), kNever);
-  std::vector<ExprId> stack;
+  Mentions mentions(body);
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    for (ExprId root : roots(body.stmts[i])) stack.push_back(root);
-    while (!stack.empty()) {
-      const ExprId at = stack.back();
-      stack.pop_back();
-      if (!loads[at.index] || std::exchange(seen[at.index], i) == i) continue;
+    mentions.visit(StmtId{i}, [&](ExprId at) {
       const Expr& expr = body[at];
-      if (expr.op == Operation::Load) {
-        use(BufferId{expr.imm}, i);
-        uses[expr.imm].load = std::min(uses[expr.imm].load, i);
-      }
-      for (ExprId arg : operands(body, expr)) stack.push_back(arg);
-    }
-    if (const Store* store = std::get_if<Store>(&body.stmts[i])) use(store->buffer, i);
-    if (const Atomic* atomic = std::get_if<Atomic>(&body.stmts[i])) {
-      use(atomic->buffer, i);
-      std::uint32_t& load = uses[atomic->buffer.index].load;
-      if (atomic->result.exists()) load = std::min(load, i);
-    }
+      if (loads[at.index] && expr.op == Operation::Load) use(BufferId{expr.imm}, i, true);
+      return loads[at.index];
+    });
+    visit(
+        body.stmts[i], [&](const Store& store) { use(store.buffer, i, false); },
+        [&](const Atomic& atomic) { use(atomic.buffer, i, atomic.result.exists()); },
+        Nothing<Let, Assign, If, For, Block, Break, Return, Barrier>{});
   }
   return uses;
 }

@@ -2,7 +2,7 @@
 // results compared: numbers, to try a law, and formulas, to prove it.
 #pragma once
 
-#include <array>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -19,150 +19,82 @@ inline bool denies(const Law& law) {
          std::get<TypedBits>(law.arguments[0]).bits.lanes[0] == 0;
 }
 
-// What an algebra has when it can `call` the ops of a law with a span of arguments: the op itself
-// is number 0, the law's k-th argument number k + 1.
-template <class Self, class Operand>
-struct LawCalls {
-  using Value = Operand;
-
-  Value apply(std::span<const Value> v) { return call(0, v); }
-  Value f(const Value& a) { return call(0, std::array{a}); }
-  Value f(const Value& a, const Value& b) { return call(0, std::array{a, b}); }
-  Value other(std::size_t k, const Value& a) { return call(k + 1, std::array{a}); }
-  Value other(std::size_t k, const Value& a, const Value& b) {
-    return call(k + 1, std::array{a, b});
-  }
-
- private:
-  Value call(std::size_t k, std::span<const Value> v) {
-    return static_cast<Self*>(this)->call(k, v);
-  }
-};
-
 // The law's statement about the values v. `Algebra` has types Value and Truth, and
-//   Value f(args…), Value apply(span): the op itself
-//   Value other(k, args…): the law's k-th argument, an op
+//   Value call(k, span): the op itself, which is number 0, or the law's argument k - 1, an op
 //   Value constant(k): its k-th argument, a value
 //   Value zero(), Value add(a, b)
 //   Truth equal(a, b), at_most(a, b), is_one(a), both(p, q), either(p, q), negated(p)
-// Operands are made in the order in which they are written here, on every compiler, so that the
+// What is in braces is made in the order in which it is written, on every compiler, so that the
 // formula of a law is always the same text.
 template <class Algebra>
 typename Algebra::Truth law_statement(Algebra& x, const Law& law, const OpSignature& signature,
                                       std::span<const typename Algebra::Value> v) {
   using Truth = typename Algebra::Truth;
   using Value = typename Algebra::Value;
+  using Values = std::initializer_list<Value>;
+  using Truths = std::initializer_list<Truth>;
   const bool unary = signature.inputs.size() == 1;
-  const auto implies = [&](const Truth& p, const Truth& q) {
-    const Truth not_p = x.negated(p);
-    return x.either(not_p, q);
+  const auto f = [&](Values of) { return x.call(0, {of.begin(), of.size()}); };
+  const auto other = [&](std::size_t k, Values of) {
+    return x.call(k + 1, {of.begin(), of.size()});
   };
-  // f(a, b) = c, and what is made of two of those.
-  const auto gives = [&](const Value& a, const Value& b, const Value& c) {
-    const Value result = x.f(a, b);
-    return x.equal(result, c);
+  const auto equal = [&](Values of) { return x.equal(of.begin()[0], of.begin()[1]); };
+  const auto at_most = [&](Values of) { return x.at_most(of.begin()[0], of.begin()[1]); };
+  const auto both = [&](Truths of) { return x.both(of.begin()[0], of.begin()[1]); };
+  const auto either = [&](Truths of) { return x.either(of.begin()[0], of.begin()[1]); };
+  const auto on_left = [&](const Value& gives) { return equal({f({x.constant(0), v[0]}), gives}); };
+  const auto on_right = [&](const Value& gives) {
+    return equal({f({v[0], x.constant(0)}), gives});
   };
   switch (law.kind) {
-    case LawKind::Commutative: {
-      const Value right = x.f(v[1], v[0]);
-      return gives(v[0], v[1], right);
-    }
-    case LawKind::Associative: {
-      const Value first = x.f(v[0], v[1]);
-      const Value last = x.f(v[1], v[2]);
-      const Value right = x.f(v[0], last);
-      return gives(first, v[2], right);
-    }
-    case LawKind::Identity: {
-      const Truth on_right = gives(v[0], x.constant(0), v[0]);
-      const Truth on_left = gives(x.constant(0), v[0], v[0]);
-      return x.both(on_right, on_left);
-    }
-    case LawKind::LeftIdentity: return gives(x.constant(0), v[0], v[0]);
-    case LawKind::RightIdentity: return gives(v[0], x.constant(0), v[0]);
-    case LawKind::Idempotent: return gives(v[0], v[0], v[0]);
-    case LawKind::SelfInverse: return gives(v[0], v[0], x.constant(0));
-    case LawKind::Absorbing: {
-      const Truth on_right = gives(v[0], x.constant(0), x.constant(0));
-      const Truth on_left = gives(x.constant(0), v[0], x.constant(0));
-      return x.both(on_right, on_left);
-    }
-    case LawKind::LeftAbsorbing: return gives(x.constant(0), v[0], x.constant(0));
-    case LawKind::RightAbsorbing: return gives(v[0], x.constant(0), x.constant(0));
-    case LawKind::Involution: {
-      const Value once = x.f(v[0]);
-      const Value twice = x.f(once);
-      return x.equal(twice, v[0]);
-    }
-    case LawKind::InverseOf: {
-      const Value there = unary ? x.other(0, v[0]) : x.other(0, v[0], v[1]);
-      const Value back = unary ? x.f(there) : x.f(there, v[1]);
-      return x.equal(back, v[0]);
-    }
-    case LawKind::DistributiveOver: {
-      const Value inner = x.other(0, v[1], v[2]);
-      const Value left = x.f(v[0], v[1]);
-      const Value right = x.f(v[0], v[2]);
-      const Value outer = x.other(0, left, right);
-      return gives(v[0], inner, outer);
-    }
-    case LawKind::LatticeAbsorption: {
-      const Value inner = x.other(0, v[0], v[1]);
-      return gives(v[0], inner, v[0]);
-    }
-    case LawKind::DeMorgan: {
-      const Value inner = x.other(0, v[0], v[1]);
-      const Value left = x.f(inner);
-      const Value first = x.f(v[0]);
-      const Value second = x.f(v[1]);
-      const Value right = x.other(1, first, second);
-      return x.equal(left, right);
-    }
+    case LawKind::Commutative: return equal({f({v[0], v[1]}), f({v[1], v[0]})});
+    case LawKind::Associative:
+      return equal({f({f({v[0], v[1]}), v[2]}), f({v[0], f({v[1], v[2]})})});
+    case LawKind::Identity: return both({on_right(v[0]), on_left(v[0])});
+    case LawKind::LeftIdentity: return on_left(v[0]);
+    case LawKind::RightIdentity: return on_right(v[0]);
+    case LawKind::Idempotent: return equal({f({v[0], v[0]}), v[0]});
+    case LawKind::SelfInverse: return equal({f({v[0], v[0]}), x.constant(0)});
+    case LawKind::Absorbing: return both({on_right(x.constant(0)), on_left(x.constant(0))});
+    case LawKind::LeftAbsorbing: return on_left(x.constant(0));
+    case LawKind::RightAbsorbing: return on_right(x.constant(0));
+    case LawKind::Involution: return equal({f({f({v[0]})}), v[0]});
+    case LawKind::InverseOf:
+      return equal({unary ? f({other(0, {v[0]})}) : f({other(0, {v[0], v[1]}), v[1]}), v[0]});
+    case LawKind::DistributiveOver:
+      return equal(
+          {f({v[0], other(0, {v[1], v[2]})}), other(0, {f({v[0], v[1]}), f({v[0], v[2]})})});
+    case LawKind::LatticeAbsorption: return equal({f({v[0], other(0, {v[0], v[1]})}), v[0]});
+    case LawKind::DeMorgan:
+      return equal({f({other(0, {v[0], v[1]})}), other(1, {f({v[0]}), f({v[1]})})});
     case LawKind::Complement: {
-      const Value other = x.other(0, v[0]);
-      if (!unary) return gives(v[0], other, x.constant(1));
-      const Value first = x.f(v[0]);
-      const Value second = x.f(other);
-      const Value sum = x.add(first, second);
-      return x.equal(sum, x.constant(1));
+      const Value complement = other(0, {v[0]});
+      const Value first = unary ? f({v[0]}) : f({v[0], complement});
+      return equal({unary ? x.add(first, f({complement})) : first, x.constant(1)});
     }
     case LawKind::Monotonic: {
       const bool grows = std::get<Direction>(law.arguments[0]) == Direction::NonDecreasing;
-      const Value low = x.f(v[0]);
-      const Value high = x.f(v[1]);
-      const Truth ordered = x.at_most(v[0], v[1]);
-      const Truth kept = grows ? x.at_most(low, high) : x.at_most(high, low);
-      return implies(ordered, kept);
+      const Value low = f({v[0]});
+      const Value high = f({v[1]});
+      return either(
+          {x.negated(at_most({v[0], v[1]})), grows ? at_most({low, high}) : at_most({high, low})});
     }
     case LawKind::Bounded: {
-      const Value result = x.apply(v);
-      const Truth above = x.at_most(x.constant(0), result);
-      const Truth below = x.at_most(result, x.constant(1));
-      return x.both(above, below);
+      const Value result = x.call(0, v);
+      return both({at_most({x.constant(0), result}), at_most({result, x.constant(1)})});
     }
     case LawKind::Trichotomy: {
-      const Truth lt = x.is_one(x.other(0, v[0], v[1]));
-      const Truth eq = x.is_one(x.other(1, v[0], v[1]));
-      const Truth gt = x.is_one(x.other(2, v[0], v[1]));
+      const auto holds = [&](std::size_t k) { return x.is_one(other(k, {v[0], v[1]})); };
+      const Truth each[] = {holds(0), holds(1), holds(2)};
       const auto only = [&](const Truth& p, const Truth& q, const Truth& r) {
-        const Truth others = x.either(q, r);
-        const Truth none = x.negated(others);
-        return x.both(p, none);
+        return both({p, x.negated(x.either(q, r))});
       };
-      const Truth only_lt = only(lt, eq, gt);
-      const Truth only_eq = only(eq, lt, gt);
-      const Truth only_gt = only(gt, lt, eq);
-      const Truth either = x.either(only_eq, only_gt);
-      return x.either(only_lt, either);
+      return either({only(each[0], each[1], each[2]),
+                     either({only(each[1], each[0], each[2]), only(each[2], each[1], each[0])})});
     }
-    case LawKind::ZeroProduct: {
-      const Value zero = x.zero();
-      const Truth product = gives(v[0], v[1], zero);
-      const Truth first = x.equal(v[0], zero);
-      const Truth second = x.equal(v[1], zero);
-      const Truth either = x.either(first, second);
-      return implies(product, either);
-    }
+    case LawKind::ZeroProduct:
+      return either({x.negated(equal({f({v[0], v[1]}), x.zero()})),
+                     either({equal({v[0], x.zero()}), equal({v[1], x.zero()})})});
   }
   return {};
 }

@@ -1,7 +1,6 @@
 #include "vyre/prove/prove.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +37,8 @@ std::vector<const Op*> ops_of(const Law& law, const Op& op, const Registry& regi
 
 // --- A law as a formula -------------------------------------------------------------------------
 
-struct Symbols : LawCalls<Symbols, Symbol> {
+struct Symbols {
+  using Value = Symbol;
   using Truth = std::string;
 
   const Law& law;
@@ -109,20 +109,10 @@ struct Answer {
   std::string text;  // what the solver says, or why it says nothing
 };
 
-bool has_answer(std::string_view text) {
-  for (std::string_view word : {"sat", "unsat", "unknown"}) {
-    if (text.starts_with(word)) return true;
-  }
-  return false;
-}
-
 std::string solver_name() {
   const char* named = std::getenv("VYRE_SOLVER");
   return named != nullptr && *named != '\0' ? named : "z3";
 }
-
-// For a solver that hangs. One that works is ended by its steps.
-constexpr std::chrono::minutes kHangs(30);
 
 // Starts the solver, which ends when we do, however that comes about. 0, or why it does not start.
 int start(char* const arguments[], int input, int output, pid_t& process) {
@@ -161,46 +151,45 @@ Answer ask(const std::string& question, std::uint64_t steps) {
   std::string language = "-smt2";
   std::string from = "-in";
   std::string limit = "rlimit=" + std::to_string(steps);
-  char* arguments[] = {solver.data(), language.data(), from.data(), limit.data(), nullptr};
+  std::string hangs = "-T:1800";  // seconds; one that works is ended by its steps
+  char* arguments[] = {solver.data(), language.data(), from.data(),
+                       limit.data(),  hangs.data(),    nullptr};
   pid_t process = 0;
   const int failed = start(arguments, fileno(file), output[1], process);
   close(output[1]);
   std::string text;
-  bool late = false;
-  const Clock::time_point deadline = Clock::now() + kHangs;
-  for (bool ended = failed != 0; !ended && !late;) {
-    pollfd ready{output[0], POLLIN, 0};
-    late = poll(&ready, 1, 1000) == 0 && Clock::now() > deadline;
-    if ((ready.revents & (POLLIN | POLLHUP)) == 0) continue;
-    char buffer[4096];
-    const ssize_t got = read(output[0], buffer, sizeof buffer);
+  char buffer[4096];
+  for (ssize_t got = 1; failed == 0 && (got > 0 || (got < 0 && errno == EINTR));) {
+    got = read(output[0], buffer, sizeof buffer);
     if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
-    ended = got == 0 || (got < 0 && errno != EINTR);
   }
   close(output[0]);
   std::fclose(file);
   if (failed != 0) return {false, std::strerror(failed)};
-  if (late) kill(process, SIGKILL);
   int status = 0;
   waitpid(process, &status, 0);
-  if (late) return {true, "unknown"};
-  if (has_answer(text)) return {true, text};
+  if (text.starts_with("timeout")) return {true, "unknown"};
+  for (const std::string_view word : {"sat", "unsat", "unknown"}) {
+    if (text.starts_with(word)) return {true, text};
+  }
   const int code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
   return {false, std::string(WIFSIGNALED(status) ? "it was ended by signal " : "it ended with ") +
                      std::to_string(code) + (text.empty() ? "" : ": " + shorten(text, 120))};
 }
 
-// The values of bit vectors in the answer to (get-value (…)): ((a #x0000000f) (b.x #b01…)).
-std::optional<Bits> value_in(std::string_view answer, const std::string& variable) {
-  const std::size_t at = answer.find("(" + variable + " #x");
+// The values of bit vectors in the answer to (get-value (…)): ((a #x0000000f) (b.x #x01…)).
+std::optional<Bits> value_in(std::string_view answer, const std::string& variable,
+                             unsigned word_bits) {
+  const std::size_t at = answer.find("(" + variable + " #");
   if (at == answer.npos) return {};
-  std::string_view digits = answer.substr(at + variable.size() + 4);
+  std::string_view digits = answer.substr(at + variable.size() + 3);
   digits = digits.substr(0, digits.find(')'));
+  const unsigned each = digits[0] == 'x' ? 4 : 1;  // bits of a digit
   Bits bits;
-  for (std::size_t i = 0; i < digits.size() && i < 32; ++i) {
-    const char c = digits[digits.size() - 1 - i];
+  for (unsigned bit = 0; bit < each * (digits.size() - 1); ++bit) {
+    const char c = digits[digits.size() - 1 - bit / each];
     const auto digit = static_cast<std::uint32_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
-    bits.lanes[i / 8] |= digit << (4 * (i % 8));
+    bits.lanes[bit / word_bits] |= (digit >> bit % each & 1) << bit % word_bits;
   }
   return bits;
 }
@@ -216,13 +205,14 @@ std::vector<std::string> lanes_of(const FormulaVariable& variable) {
 }
 
 std::optional<std::vector<TypedBits>> values_in(std::string_view answer,
-                                                const std::vector<FormulaVariable>& variables) {
+                                                const std::vector<FormulaVariable>& variables,
+                                                unsigned word_bits) {
   std::vector<TypedBits> values;
   for (const FormulaVariable& variable : variables) {
     TypedBits value{variable.type, {}};
     const std::vector<std::string> lanes = lanes_of(variable);
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-      const std::optional<Bits> bits = value_in(answer, lanes[lane]);
+      const std::optional<Bits> bits = value_in(answer, lanes[lane], word_bits);
       if (!bits) return {};
       if (lanes.size() == 1) {
         value.bits = *bits;
@@ -260,7 +250,7 @@ std::uint32_t magnitude(DataType type, std::uint32_t word) {
 
 // Makes the values smaller as long as the law's statement fails for them: one word at a time, and
 // the same of all values together.
-void minimise(LawTrial& trial, std::vector<TypedBits>& values) {
+void minimise(const LawTrial& trial, std::vector<TypedBits>& values) {
   const auto fails = [&] { return !trial(values).holds; };
   if (!fails()) return;
   constexpr std::size_t kWays = 10;
@@ -297,24 +287,21 @@ void minimise(LawTrial& trial, std::vector<TypedBits>& values) {
   }
 }
 
-}  // namespace
-
 // --- A law on numbers ---------------------------------------------------------------------------
 
 // Runs ops on the interpreter.
-struct LawTrial::Functions : LawCalls<LawTrial::Functions, TypedBits> {
+struct Numbers {
+  using Value = TypedBits;
   using Truth = bool;
 
   const Law& law;
   std::vector<const Op*> ops;
-  std::vector<Script> scripts;  // per op: a program without statements, and its ops; ours is last
-  std::vector<TypedBits> sides;
-  RunOptions options;
+  std::vector<Script> scripts{};  // per op: a program without statements, and its ops; ours is last
+  std::vector<TypedBits> sides{};
+  RunOptions options{};
   Control control{options, 1};
-  NoWatch watch;
-  std::vector<std::unique_ptr<Machine<NoWatch>>> machines;
-
-  explicit Functions(const Law& declared) : law(declared) {}
+  NoWatch watch{};
+  std::vector<std::unique_ptr<Machine<NoWatch>>> machines{};
 
   Value call(std::size_t k, std::span<const Value> args) {
     std::vector<Bits> bits;
@@ -344,30 +331,53 @@ struct LawTrial::Functions : LawCalls<LawTrial::Functions, TypedBits> {
   Truth negated(bool p) { return !p; }
 };
 
-LawTrial::LawTrial(const Law& law, const Op& op, const Registry& registry)
-    : law_(law),
-      op_(op),
-      variables_(law_variables(law, op.signature)),
-      functions_(std::make_unique<Functions>(law)) {
-  functions_->ops = ops_of(law, op, registry);
-  functions_->scripts.reserve(functions_->ops.size());
-  for (const Op* each : functions_->ops) {
+}  // namespace
+
+LawTrial law_trial(const Law& law, const Op& op, const Registry& registry) {
+  const auto numbers = std::make_shared<Numbers>(law, ops_of(law, op, registry));
+  numbers->scripts.reserve(numbers->ops.size());
+  for (const Op* each : numbers->ops) {
     Linked linked;
     if (each != nullptr) linked = link(*each, registry);
-    functions_->scripts.push_back(make_script(linked));
-    functions_->machines.push_back(
-        std::make_unique<Machine<NoWatch>>(functions_->scripts.back(), std::span<const Memory>(),
-                                           functions_->control, functions_->watch));
+    numbers->scripts.push_back(make_script(linked));
+    numbers->machines.push_back(std::make_unique<Machine<NoWatch>>(
+        numbers->scripts.back(), std::span<const Memory>(), numbers->control, numbers->watch));
   }
+  return [numbers, &law, &op](const std::vector<TypedBits>& values) -> Trial {
+    numbers->sides.clear();
+    const bool holds =
+        law_statement(*numbers, law, op.signature, std::span<const TypedBits>(values));
+    return {holds, holds ? std::vector<TypedBits>() : numbers->sides};
+  };
 }
 
-LawTrial::~LawTrial() = default;
-
-Trial LawTrial::operator()(const std::vector<TypedBits>& values) {
-  functions_->sides.clear();
-  const bool holds =
-      law_statement(*functions_, law_, op_.signature, std::span<const TypedBits>(values));
-  return {holds, holds ? std::vector<TypedBits>() : functions_->sides};
+std::vector<DataType> law_variables(const Law& law, const OpSignature& f) {
+  const DataType first = f.inputs.empty() ? DataType::U32 : f.inputs[0];
+  switch (law.kind) {
+    case LawKind::Identity:
+    case LawKind::Idempotent:
+    case LawKind::SelfInverse:
+    case LawKind::Absorbing:
+    case LawKind::RightIdentity:
+    case LawKind::RightAbsorbing:
+    case LawKind::Involution: return {first};
+    case LawKind::LeftIdentity:
+    case LawKind::LeftAbsorbing: return {f.inputs[1]};
+    case LawKind::Commutative:
+    case LawKind::LatticeAbsorption:
+    case LawKind::Trichotomy:
+    case LawKind::DeMorgan:
+    case LawKind::Monotonic:
+    case LawKind::ZeroProduct: return {first, first};
+    case LawKind::Associative: return {first, first, first};
+    case LawKind::DistributiveOver: return {first, f.output, f.output};
+    case LawKind::InverseOf:
+      if (f.inputs.size() == 1) return {f.output};
+      return {f.output, f.inputs[1]};
+    case LawKind::Complement: return {first};
+    case LawKind::Bounded: return f.inputs;
+  }
+  return {};
 }
 
 Result<Solved> solve(const std::string& question, std::uint64_t steps) {
@@ -411,7 +421,8 @@ Result<Proof> prove_none(const std::string& question, const std::vector<FormulaV
     proof.verdict = Proof::Verdict::Proved;
     if (options.use_cache) remember(question);
   } else if (answer.text.starts_with("sat")) {
-    std::optional<std::vector<TypedBits>> values = values_in(answer.text, variables);
+    std::optional<std::vector<TypedBits>> values =
+        values_in(answer.text, variables, options.word_bits);
     if (values) {
       proof.verdict = Proof::Verdict::Refuted;
       proof.values = std::move(*values);
@@ -438,7 +449,7 @@ Result<Proof> prove(const Law& law, const Op& op, const Registry& registry,
                                    {options.steps, options.use_cache && !exists});
   if (!proof.ok()) return proof;
   if (proof->verdict == Proof::Verdict::Refuted) {
-    LawTrial trial(law, op, registry);
+    const LawTrial trial = law_trial(law, op, registry);
     minimise(trial, proof->values);
     const Trial last = trial(proof->values);
     if (last.holds) {

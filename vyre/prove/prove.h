@@ -5,7 +5,7 @@
 // is remembered in the user's cache folder, under a digest of the very text that was proved.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,6 +35,7 @@ inline constexpr std::uint64_t kSolverSteps = 100'000'000;
 struct ProveOptions {
   std::uint64_t steps = kSolverSteps;
   bool use_cache = true;
+  unsigned word_bits = 32;  // of the question's Formula; of laws always 32
 };
 
 // One law of an op; `registry` has what it calls and what the law names. Fails without a solver.
@@ -47,23 +48,8 @@ struct Trial {
   bool holds = true;
   std::vector<TypedBits> sides;
 };
-class LawTrial {
- public:
-  LawTrial(const Law& law, const Op& op, const Registry& registry);
-  ~LawTrial();
-  LawTrial(const LawTrial&) = delete;
-  LawTrial& operator=(const LawTrial&) = delete;
-
-  const std::vector<DataType>& variables() const { return variables_; }
-  Trial operator()(const std::vector<TypedBits>& values);
-
- private:
-  struct Functions;
-  const Law& law_;
-  const Op& op_;
-  std::vector<DataType> variables_;
-  std::unique_ptr<Functions> functions_;
-};
+using LawTrial = std::function<Trial(const std::vector<TypedBits>&)>;
+LawTrial law_trial(const Law& law, const Op& op, const Registry& registry);
 
 // The SMT-LIB text whose unsatisfiability is the proof; of a law that says that there is a
 // counterexample, whose satisfiability is.

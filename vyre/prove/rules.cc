@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
 #include "vyre/prove/smt.h"
 
@@ -173,6 +174,7 @@ Symbol with_low_bits(const Symbol& count, unsigned width, std::uint32_t low) {
 struct Statement {
   const Rule& rule;
   DataType t;
+  unsigned word_bits;
   std::vector<std::uint8_t> variables;
   bool one_lane = false;
   std::vector<Cases> cases;
@@ -180,14 +182,27 @@ struct Statement {
   DataType type(std::uint8_t variable) const { return type_of(role_of_variable(variable), t); }
 };
 
-Statement statement_of(const Rule& rule, DataType t) {
-  Statement statement{rule, t, variables_of(rule.pattern), false, {}};
+Statement statement_of(const Rule& rule, DataType t, unsigned word_bits) {
+  Statement statement{rule, t, word_bits, variables_of(rule.pattern), false, {}};
   const bool meet =
       lanes_meet(rule.pattern) || lanes_meet(rule.result) || lanes_meet(rule.condition);
   statement.one_lane = is_vector(t) && !meet;
-  // The same value in every lane is enough only where lanes do not meet.
-  if (!is_vector(t) || !meet) statement.cases = cases_of(rule, statement.variables, t);
+  // The same value in every lane is enough only where lanes do not meet. Narrow words need no
+  // cases.
+  const bool has_cases = word_bits == 32 && (!is_vector(t) || !meet);
+  if (has_cases) statement.cases = cases_of(rule, statement.variables, t);
   return statement;
+}
+
+// Whether the numbers of a row are the same where words have so few bits.
+bool is_narrow(const Rule& rule, unsigned word_bits) {
+  const auto fits = [&](const PatternNode& node) {
+    return node.kind != PatternNode::Kind::Number || node.special == PatternNode::Number::Ones ||
+           (node.special == PatternNode::Number::Plain && node.number >> (word_bits - 1) == 0);
+  };
+  return std::ranges::all_of(rule.pattern.nodes, fits) &&
+         std::ranges::all_of(rule.result.nodes, fits) &&
+         std::ranges::all_of(rule.condition.nodes, fits);
 }
 
 // Asks for values for which the row is wrong; `variables` are those of the question.
@@ -195,7 +210,7 @@ std::string question_of(const Statement& statement, std::vector<FormulaVariable>
   const Rule& rule = statement.rule;
   const DataType t = statement.t;
   const std::size_t lanes = statement.one_lane ? 1 : 4;
-  Formula formula;
+  Formula formula(statement.word_bits);
   PatternSymbols open;
   for (std::uint8_t name : statement.variables) {
     const DataType type = statement.one_lane ? DataType::U32 : statement.type(name);
@@ -266,98 +281,6 @@ bool complete(const Statement& statement, Proof& proof) {
   });
 }
 
-// --- On bytes -----------------------------------------------------------------------------------
-
-// An operation on bytes as a term; empty for one that no row needs there.
-std::string byte_term(Operation op, bool is_signed, const std::string& a, const std::string& b) {
-  const auto call = [&](std::string_view function, const std::string& second) {
-    return "(" + std::string(function) + " " + a + " " + second + ")";
-  };
-  const auto test = [&](std::string_view function) {
-    return "(ite " + call(function, b) + " #x01 #x00)";
-  };
-  const auto quotient = [&](std::string_view function) {
-    return "(ite (= " + b + " #x00) #x00 " + call(function, b) + ")";
-  };
-  const auto shift = [&](std::string_view function) {
-    return call(function, "(bvand " + b + " #x07)");
-  };
-  switch (op) {
-    case Operation::Eq: return test("=");
-    case Operation::Ne: return test("distinct");
-    case Operation::Le: return test(is_signed ? "bvsle" : "bvule");
-    case Operation::BitAnd: return call("bvand", b);
-    case Operation::Shl: return shift("bvshl");
-    case Operation::Shr: return shift(is_signed ? "bvashr" : "bvlshr");
-    case Operation::Add: return call("bvadd", b);
-    case Operation::Sub: return call("bvsub", b);
-    case Operation::Mul: return call("bvmul", b);
-    case Operation::Div: return quotient(is_signed ? "bvsdiv" : "bvudiv");
-    case Operation::Mod: return quotient(is_signed ? "bvsrem" : "bvurem");
-    case Operation::MulHigh:
-      return "((_ extract 15 8) (bvmul (concat #x00 " + a + ") (concat #x00 " + b + ")))";
-
-    case Operation::Negate:
-    case Operation::BitNot:
-    case Operation::LogicalNot:
-    case Operation::Popcount:
-    case Operation::Clz:
-    case Operation::Ctz:
-    case Operation::ReverseBits:
-    case Operation::Or:
-    case Operation::And:
-    case Operation::Lt:
-    case Operation::Gt:
-    case Operation::Ge:
-    case Operation::BitOr:
-    case Operation::BitXor:
-    case Operation::Min:
-    case Operation::Max:
-    case Operation::AbsDiff:
-    case Operation::AddSat:
-    case Operation::SubSat:
-    case Operation::RotateLeft:
-    case Operation::RotateRight:
-#define FORM(name, ...) case Operation::name:
-#include "vyre/ir/ops.def"
-      break;
-  }
-  return {};
-}
-
-// A pattern on bytes as a term. Where there is none, `reason` says why.
-std::string byte_term(const Pattern& pattern, bool is_signed, std::string& reason) {
-  std::vector<std::string> made;
-  for (const PatternNode& node : pattern.nodes) {
-    std::string term;
-    if (node.kind == PatternNode::Kind::Variable) {
-      term = kVariableNames[node.variable];
-    } else if (node.kind == PatternNode::Kind::Apply) {
-      term = byte_term(node.op, is_signed, made[node.args[0]], made[node.args[1]]);
-      if (term.empty()) reason = std::string(info(node.op).name) + " is not written for bytes";
-    } else if (node.special == PatternNode::Number::Plain && node.number < 128) {
-      term = "(_ bv" + std::to_string(node.number) + " 8)";
-    } else {
-      reason = "a number is not the same as a byte";
-    }
-    made.push_back(std::move(term));
-  }
-  return made.back();
-}
-
-// Asks for bytes for which the row is wrong.
-std::string byte_question(const Rule& rule, bool is_signed, std::string& reason) {
-  std::string question = "(set-logic QF_BV)\n";
-  for (std::uint8_t name : variables_of(rule.pattern)) {
-    question += std::string("(declare-const ") + kVariableNames[name] + " (_ BitVec 8))\n";
-  }
-  if (!rule.condition.empty()) {
-    question += "(assert (distinct " + byte_term(rule.condition, is_signed, reason) + " #x00))\n";
-  }
-  return question + "(assert (distinct " + byte_term(rule.pattern, is_signed, reason) + " " +
-         byte_term(rule.result, is_signed, reason) + "))\n";
-}
-
 }  // namespace
 
 std::vector<std::uint8_t> variables_of(const Pattern& pattern) {
@@ -371,40 +294,67 @@ std::vector<std::uint8_t> variables_of(const Pattern& pattern) {
 }
 
 Result<Proof> prove_rule(const RuleRow& row, DataType t, const ProveOptions& options) {
+  Proof unknown;
   const std::optional<Rule> rule = read_rule(row);
-  if (!rule) {
-    Proof proof;
-    proof.reason = "the row cannot be read";
-    return proof;
+  if (!rule) unknown.reason = "the row cannot be read";
+  if (rule && options.word_bits != 32 && !is_narrow(*rule, options.word_bits)) {
+    unknown.reason = "a number is not the same in " + plural(options.word_bits, "bit");
   }
-  const Statement statement = statement_of(*rule, t);
+  if (!unknown.reason.empty()) return unknown;
+  const Statement statement = statement_of(*rule, t, options.word_bits);
   std::vector<FormulaVariable> variables;
   const std::string question = question_of(statement, variables);
   Result<Proof> proof = prove_none(question, variables, options);
-  if (proof.ok() && proof->verdict == Proof::Verdict::Refuted && !complete(statement, *proof)) {
+  const bool is_refuted = proof.ok() && proof->verdict == Proof::Verdict::Refuted;
+  if (is_refuted && options.word_bits == 32 && !complete(statement, *proof)) {
     proof->verdict = Proof::Verdict::Unknown;
     proof->reason = "the solver and eval() disagree";
   }
   return proof;
 }
 
-Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed) {
-  Proof proof;
-  const std::optional<Rule> rule = read_rule(row);
-  if (!rule) {
-    proof.reason = "the row cannot be read";
-    return proof;
+// --- Lowering -----------------------------------------------------------------------------------
+
+Result<Proof> prove_row(const LowerRow& row, const ProveOptions& options) {
+  Formula formula(options.word_bits);
+  const bool is_cast = row.op == Operation::Cast;
+  const bool unary = is_cast || info(row.op).arity == 1;
+  std::vector<FormulaVariable> variables{{"a", row.type}};
+  if (!unary) variables.push_back({"b", second_operand(row.op, row.type)});
+  const auto halves = [&](const Symbol& value) {
+    const DataType half = half_of(value.type);
+    const unsigned width = formula.width(half);
+    const std::string high = "((_ extract " + std::to_string(2 * width - 1) + " " +
+                             std::to_string(width) + ") " + value.lanes[0] + ")";
+    return std::array{formula.cast(half, value), Symbol{half, {high}, {}}};
+  };
+
+  // An operand is two parameters where its type is not theirs.
+  std::vector<Symbol> operands;
+  std::vector<Symbol> arguments;
+  for (const FormulaVariable& each : variables) {
+    operands.push_back(formula.variable(each.type, each.name));
+    const Symbol& operand = operands.back();
+    if (row.low->signature.inputs[arguments.size()] == operand.type) {
+      arguments.push_back(operand);
+    } else {
+      for (Symbol& half : halves(operand)) arguments.push_back(std::move(half));
+    }
   }
-  const std::string question = byte_question(*rule, is_signed, proof.reason);
-  if (!proof.reason.empty()) return proof;
-  const Result<Solved> solved = solve(question);
-  if (!solved.ok()) return solved.diagnostics();
-  switch (*solved) {
-    case Solved::Yes: proof.verdict = Proof::Verdict::Refuted; break;
-    case Solved::No: proof.verdict = Proof::Verdict::Proved; break;
-    case Solved::Unknown: proof.reason = "the solver does not know"; break;
+  const Symbol meant = is_cast ? formula.cast(row.target, operands[0])
+                               : formula.apply(row.op, operands[0], operands.back());
+  std::vector<Symbol> wanted{meant};
+  if (row.high != nullptr) {
+    const auto both = halves(meant);
+    wanted.assign(both.begin(), both.end());
   }
-  return proof;
+  std::string same = "true";
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Result<Symbol> given = formula.apply(i == 0 ? *row.low : *row.high, arguments);
+    if (!given.ok()) return given.diagnostics();
+    same = formula.both(same, formula.equal(*given, wanted[i]));
+  }
+  return prove_none(formula.question(formula.negated(same)), variables, options);
 }
 
 }  // namespace vyre

@@ -1,9 +1,10 @@
-// Proves the rows of rules.def, for all values of their variables.
+// Proves the rows of rules.def and lower.def, for all values of their variables.
 #pragma once
 
 #include <vector>
 
 #include "vyre/base/result.h"
+#include "vyre/passes/lower.h"
 #include "vyre/passes/rules.h"
 #include "vyre/prove/prove.h"
 
@@ -16,9 +17,8 @@ std::vector<std::uint8_t> variables_of(const Pattern& pattern);
 // Refuted: `values` has one for each variable of the pattern. Fails without a solver.
 Result<Proof> prove_rule(const RuleRow& row, DataType t, const ProveOptions& options = {});
 
-// The same where T is a byte, with a sign or without one, and so are counts and tests: for rows
-// that are too much for the solver in full width. It knows the operations that those have; Unknown,
-// and why, for a row with anything else. Refuted: there are no `values`.
-Result<Proof> prove_rule_on_bytes(const RuleRow& row, bool is_signed);
+// That the ops of a row give what the operation means; a row for narrow words is one of
+// read_lower_rows(). Refuted: `values` has the operands. Fails without a solver.
+Result<Proof> prove_row(const LowerRow& row, const ProveOptions& options = {});
 
 }  // namespace vyre

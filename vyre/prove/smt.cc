@@ -22,16 +22,6 @@ std::string number(unsigned width, std::uint64_t value) {
   return "(_ bv" + std::to_string(value) + " " + std::to_string(width) + ")";
 }
 
-std::string hexadecimal(unsigned width, const Bits& bits, std::size_t first_lane) {
-  std::string out = "#x";
-  for (std::size_t lane = width / 32; lane-- > 0;) {
-    for (int shift = 28; shift >= 0; shift -= 4) {
-      out += "0123456789abcdef"[bits.lanes[first_lane + lane] >> shift & 15];
-    }
-  }
-  return out;
-}
-
 std::string extract(unsigned high, unsigned low, const std::string& value) {
   return "((_ extract " + std::to_string(high) + " " + std::to_string(low) + ") " + value + ")";
 }
@@ -40,10 +30,6 @@ std::string extended(bool is_signed, unsigned by, const std::string& value) {
   if (by == 0) return value;
   return std::string("((_ ") + (is_signed ? "sign_extend " : "zero_extend ") + std::to_string(by) +
          ") " + value + ")";
-}
-
-std::string bit_of(const std::string& condition) {
-  return join({"ite", condition, number(32, 1), number(32, 0)});
 }
 
 // The bits of `value`, lowest first.
@@ -66,7 +52,19 @@ std::string sum(std::vector<std::string> terms) {
   return terms[0];
 }
 
+// A lane is whole words.
+constexpr std::uint32_t words_of_lane(DataType type) { return lane_bits(type) / 32; }
+static_assert(std::ranges::all_of(kTypeRows, [](const TypeInfo& row) {
+  return row.type == DataType::Bytes || words_of_lane(row.type) * row.lanes * 4 == row.bytes;
+}));
+
 }  // namespace
+
+unsigned Formula::width(DataType type) const { return words_of_lane(type) * word_; }
+
+std::string Formula::bit_of(const std::string& condition) const {
+  return join({"ite", condition, number(word_, 1), number(word_, 0)});
+}
 
 std::string Formula::define(const std::string& term) {
   if (term.front() != '(' || term.starts_with("(_ bv")) return term;
@@ -88,10 +86,10 @@ Symbol Formula::variable(DataType type, const std::string& name) {
   for (std::size_t i = 0; i < lanes; ++i) {
     std::string lane = lanes == 1 ? name : name + "." + "xyzw"[i];
     declarations_ +=
-        "(declare-const " + lane + " (_ BitVec " + std::to_string(lane_bits(type)) + "))\n";
-    if (type == DataType::Bool)
-      declarations_ += "(assert (bvule " + lane + " " + number(32, 1) + "))\n";
-    variables_.push_back(lane);
+        "(declare-const " + lane + " (_ BitVec " + std::to_string(width(type)) + "))\n";
+    if (type == DataType::Bool) {
+      declarations_ += "(assert (bvule " + lane + " " + number(word_, 1) + "))\n";
+    }
     symbol.lanes.push_back(std::move(lane));
   }
   return symbol;
@@ -99,9 +97,15 @@ Symbol Formula::variable(DataType type, const std::string& name) {
 
 Symbol Formula::constant(DataType type, const Bits& bits) {
   Symbol symbol{type, {}, bits};
-  const unsigned width = lane_bits(type);
-  for (std::size_t at = 0; at < words(type); at += width / 32) {
-    symbol.lanes.push_back(hexadecimal(width, bits, at));
+  for (std::size_t end = words_of_lane(type); end <= words(type); end += words_of_lane(type)) {
+    const unsigned digit = word_ % 4 == 0 ? 4 : 1;  // bits of one
+    std::string lane = digit == 4 ? "#x" : "#b";
+    for (std::size_t i = end; i-- > end - words_of_lane(type);) {
+      for (unsigned at = word_; at > 0; at -= digit) {
+        lane += "0123456789abcdef"[bits.lanes[i] >> (at - digit) & ((1u << digit) - 1)];
+      }
+    }
+    symbol.lanes.push_back(std::move(lane));
   }
   return symbol;
 }
@@ -159,9 +163,10 @@ Symbol Formula::select(const std::string& condition, const Symbol& yes, const Sy
   return result;
 }
 
-// `width` is that of the operands; a test gives 32 bits.
-std::string Formula::apply_lane(Operation op, DataType type, unsigned width, const std::string& a,
+// A test gives a word.
+std::string Formula::apply_lane(Operation op, DataType type, const std::string& a,
                                 const std::string& b) {
+  const unsigned width = this->width(type);
   const bool is_signed = has_sign(type);
   std::string zero = number(width, 0);
   const std::string ones = join({"bvnot", zero});
@@ -169,31 +174,29 @@ std::string Formula::apply_lane(Operation op, DataType type, unsigned width, con
     return bit_of(join({is_signed ? on_signed : on_unsigned, a, b}));
   };
   const auto smaller = [&] { return join({is_signed ? "bvslt" : "bvult", a, b}); };
-  // A count is a u32 beside a scalar; only its low bits count.
-  const unsigned count_width = is_vector(type) ? width : 32;
+  // A count is a word; only its low bits count.
   const auto count = [&](const std::string& of) {
-    const std::string low = join({"bvand", of, number(count_width, width - 1)});
-    return extended(false, width - count_width, low);
+    return extended(false, width - word_, join({"bvand", of, number(word_, width - 1)}));
   };
   const auto rotated = [&](std::string_view there, std::string_view back) {
     return join({"bvor", join({there, a, count(b)}), join({back, a, count(join({"bvneg", b}))})});
   };
-  // The exact result in one bit more, brought back into the range of an i32.
+  // The exact result in one bit more, brought back into the range of the type.
   const auto clamped = [&](std::string_view exact_op) {
     const std::string exact = define(join({exact_op, extended(true, 1, a), extended(true, 1, b)}));
-    const std::string most = number(33, 0x7fffffff);
-    const std::string least = number(33, 0x180000000);
-    return join(
-        {"ite", join({"bvsgt", exact, most}), "#x7fffffff",
-         join({"ite", join({"bvslt", exact, least}), "#x80000000", extract(31, 0, exact)})});
+    const std::string least = number(width, std::uint64_t{1} << (width - 1));
+    const std::string most = join({"bvnot", least});
+    const std::string too_small = join({"bvslt", exact, extended(true, 1, least)});
+    return join({"ite", join({"bvsgt", exact, extended(true, 1, most)}), most,
+                 join({"ite", too_small, least, extract(width - 1, 0, exact)})});
   };
   // How many zeros stand before the first one of these bits.
   const auto zeros_before = [&](bool from_top) {
     std::vector<std::string> bits = bits_of(width, a);
     if (from_top) std::ranges::reverse(bits);
-    std::string out = number(32, width);
+    std::string out = number(word_, width);
     for (unsigned i = width; i-- > 0;) {
-      out = join({"ite", join({"=", bits[i], "#b1"}), number(32, i), out});
+      out = join({"ite", join({"=", bits[i], "#b1"}), number(word_, i), out});
     }
     return out;
   };
@@ -204,7 +207,8 @@ std::string Formula::apply_lane(Operation op, DataType type, unsigned width, con
     case Operation::LogicalNot: return bit_of(join({"=", a, zero}));
     case Operation::Popcount: {
       std::vector<std::string> terms;
-      for (const std::string& bit : bits_of(width, a)) terms.push_back(extended(false, 31, bit));
+      for (const std::string& bit : bits_of(width, a))
+        terms.push_back(extended(false, word_ - 1, bit));
       return sum(std::move(terms));
     }
     case Operation::Clz: return zeros_before(true);
@@ -269,39 +273,40 @@ std::string Formula::apply_lane(Operation op, DataType type, unsigned width, con
 Symbol Formula::apply(Operation op, const Symbol& a, const Symbol& b) {
   const DataType type = a.type;
   Symbol result{result_of(op, type), {}, {}};
-  if (a.constant && b.constant) {
+  if (a.constant && b.constant && word_ == 32) {
     return constant(result.type, eval(op, type, *a.constant, *b.constant));
   }
   for (std::size_t i = 0; i < a.lanes.size(); ++i) {
-    result.lanes.push_back(define(apply_lane(op, type, lane_bits(type), a.lanes[i], b.lanes[i])));
+    result.lanes.push_back(define(apply_lane(op, type, a.lanes[i], b.lanes[i])));
   }
   return result;
 }
 
-// A cast keeps the 32-bit words that both types have.
+// A cast keeps the words that both types have.
 Symbol Formula::cast(DataType target, const Symbol& value) {
   const DataType source = value.type;
   if (source == target) return value;
-  if (value.constant) return constant(target, eval_cast(source, target, *value.constant));
-  if (target == DataType::Bool) {
-    return {target, {define(bit_of(is_true(value)))}, {}};
+  if (value.constant && word_ == 32) {
+    return constant(target, eval_cast(source, target, *value.constant));
   }
+  if (target == DataType::Bool) return {target, {define(bit_of(is_true(value)))}, {}};
   std::vector<std::string> parts;
   for (const std::string& lane : value.lanes) {
-    for (unsigned low = 0; low < lane_bits(source); low += 32) {
-      parts.push_back(lane_bits(source) == 32 ? lane : extract(low + 31, low, lane));
+    for (unsigned low = 0; low < width(source); low += word_) {
+      parts.push_back(width(source) == word_ ? lane : extract(low + word_ - 1, low, lane));
     }
   }
-  std::string fill = number(32, 0);
-  if (has_sign(source)) fill = join({"bvashr", parts[0], number(32, 31)});
+  std::string fill = number(word_, 0);
+  if (has_sign(source)) fill = join({"bvashr", parts[0], number(word_, word_ - 1)});
   if (is_vector(target)) fill = parts[0];
   parts.resize(std::max<std::size_t>(parts.size(), words(target)), fill);
 
   Symbol result{target, {}, {}};
-  const std::size_t each = lane_bits(target) / 32;
-  for (std::size_t at = 0; at < words(target); at += each) {
+  for (std::size_t at = 0; at < words(target); at += words_of_lane(target)) {
     std::string lane = parts[at];
-    for (std::size_t i = 1; i < each; ++i) lane = join({"concat", parts[at + i], lane});
+    for (std::size_t i = 1; i < words_of_lane(target); ++i) {
+      lane = join({"concat", parts[at + i], lane});
+    }
     result.lanes.push_back(define(lane));
   }
   return result;
@@ -421,20 +426,15 @@ class OpFormula {
 
   // Operands precede their users; only those of this statement are computed.
   const Symbol& value(ExprId root) {
-    std::vector<std::pair<ExprId, std::uint32_t>> stack{{root, 0}};
-    while (!stack.empty()) {
-      const ExprId id = stack.back().first;
-      const Expr& expr = body_[id];
-      const std::span<const ExprId> ids = operands(body_, expr);
-      if (values_.contains(id.index)) {
-        stack.pop_back();
-      } else if (stack.back().second < ids.size()) {
-        const ExprId operand = ids[stack.back().second++];
-        stack.emplace_back(operand, 0);
-      } else {
-        values_[id.index] = compute(expr, ids);
-        stack.pop_back();
-      }
+    std::vector<bool> wanted(root.index + 1);
+    wanted[root.index] = true;
+    for (std::uint32_t i = root.index + 1; i-- > 0;) {
+      if (!wanted[i] || values_.contains(i)) continue;
+      for (const ExprId arg : operands(body_, body_.exprs[i])) wanted[arg.index] = true;
+    }
+    for (std::uint32_t i = 0; i <= root.index; ++i) {
+      if (!wanted[i] || values_.contains(i)) continue;
+      values_[i] = compute(body_.exprs[i], operands(body_, body_.exprs[i]));
     }
     return values_[root.index];
   }

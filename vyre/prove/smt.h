@@ -3,6 +3,9 @@
 //
 // A formula is a list of terms with names. Equal ones are written once, and what has only constants
 // in it is computed, so that loops with constant bounds unroll.
+//
+// All of it also has a meaning where a word is narrower than 32 bits and every type as much
+// narrower as that: what is too much for the solver in full width is proved on words of a few bits.
 #pragma once
 
 #include <optional>
@@ -17,8 +20,8 @@
 
 namespace vyre {
 
-// A value of a type: one bit vector, or one of 32 bits for each lane of a vector. A bool is a bit
-// vector of 32 bits that is 0 or 1.
+// A value of a type: one bit vector, or one of a word for each lane of a vector. A bool is a word
+// that is 0 or 1.
 struct Symbol {
   DataType type = DataType::U32;
   std::vector<std::string> lanes;
@@ -27,6 +30,9 @@ struct Symbol {
 
 class Formula {
  public:
+  explicit Formula(unsigned word_bits = 32) : word_(word_bits) {}
+
+  unsigned width(DataType type) const;  // of a lane
   // Anything of that type.
   Symbol variable(DataType type, const std::string& name);
   Symbol constant(DataType type, const Bits& bits);
@@ -50,15 +56,14 @@ class Formula {
 
   // SMT-LIB that asks whether there are values for which `truth` holds, but for `(check-sat)`.
   std::string question(const std::string& truth) const;
-  const std::vector<std::string>& variables() const { return variables_; }
 
  private:
   std::string define(const std::string& term);
-  std::string apply_lane(Operation op, DataType type, unsigned width, const std::string& a,
-                         const std::string& b);
+  std::string bit_of(const std::string& condition) const;
+  std::string apply_lane(Operation op, DataType type, const std::string& a, const std::string& b);
 
+  const unsigned word_;
   std::string declarations_;
-  std::vector<std::string> variables_;
   std::vector<std::string> definitions_;                  // "t7 (bvadd a b)"
   std::unordered_map<std::string, std::string> defined_;  // the name of each term
 };

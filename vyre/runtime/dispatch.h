@@ -22,6 +22,7 @@
 #include "vyre/backends/backend.h"
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
+#include "vyre/runtime/convention.h"
 
 namespace vyre {
 
@@ -186,8 +187,7 @@ class Sequence {
 
 Result<Sequence> record_launches(Device& device, std::span<const PipelineLaunch> launches);
 
-// --- Checks, for those who run programs by other means
-// -----------------------------------------------
+// --- Checks, for those who run programs by other means ------------------------------------------
 
 // What is wrong with running a program on a grid with buffers of these sizes. Bytes buffers need
 // not be whole words: they are padded.

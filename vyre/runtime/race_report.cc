@@ -5,8 +5,7 @@
 #include <string>
 
 #include "vyre/base/text.h"
-#include "vyre/interp/machine.h"
-#include "vyre/interp/script.h"
+#include "vyre/interp/interp.h"
 #include "vyre/ir/walk.h"
 #include "vyre/text/print.h"
 

@@ -9,7 +9,7 @@
 #include "vyre/compile.h"
 #include "vyre/interp/race.h"
 #include "vyre/runtime/dispatch.h"
-#include "vyre/text/positions.h"
+#include "vyre/text/parse.h"
 
 namespace vyre {
 

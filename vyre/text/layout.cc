@@ -1,4 +1,4 @@
-#include "vyre/text/layout.h"
+#include "vyre/text/print.h"
 
 #include <algorithm>
 #include <span>
@@ -45,14 +45,164 @@ class Layout {
     return {comments_.data() + tokens_[i].first_comment, comments_.data() + end};
   }
 
-  void read_tokens();
-  void place(std::size_t i);
-  bool spaced(std::size_t i) const;
-  bool ends_operand(std::size_t i) const;
-  bool is_keyword(std::size_t i) const;
+  void read_tokens() {
+    Findings scratch;
+    Lexer lexer(text_, scratch);
+    if (text_.starts_with("\xef\xbb\xbf")) lexer.seek(3);
+    auto next_start = line_starts_.begin();
+    std::size_t group = 0;  // where the comments before the next token start
+    std::uint32_t end = 0;  // of the token or comment before
+    std::vector<std::size_t> buffers;
+    const auto align = [&] {
+      std::uint32_t width = 0;
+      for (std::size_t i : buffers) {
+        width = std::max(width, tokens_[i].span.end - tokens_[i].span.begin);
+      }
+      for (std::size_t i : buffers) tokens_[i].access_width = static_cast<std::uint8_t>(width);
+      buffers.clear();
+    };
+    while (true) {
+      const Token token = lexer.next();
+      const auto newlines = std::count(text_.begin() + end, text_.begin() + token.span.begin, '\n');
+      end = token.span.end;
+      if (token.kind == Tok::Comment) {
+        std::string_view comment = spelling(token.span);
+        comment = comment.substr(0, comment.find_last_not_of(" \t\r") + 1);
+        comments_.push_back({comment, newlines == 0 && !tokens_.empty(), newlines > 1});
+        continue;
+      }
+      const bool listed = next_start != line_starts_.end() && *next_start == token.span.begin;
+      if (listed) ++next_start;
+      const Tok before = tokens_.empty() ? Tok::End : tokens_.back().kind;
+      const bool after_else =
+          before == Tok::Name && tokens_.back().word == Word::Else && !tokens_.back().starts_line;
+      const bool else_after = token.word == Word::Else && before == Tok::RBrace;
+      const bool empty_block =
+          token.kind == Tok::RBrace && before == Tok::LBrace && comments_.size() == group;
+      const bool starts = (listed && !after_else) || token.kind == Tok::End ||
+                          (before == Tok::RBrace && !else_after) ||
+                          (token.kind == Tok::RBrace && !empty_block);
+      if (listed && access_of(token.word)) {
+        buffers.push_back(tokens_.size());
+      } else if (starts) {
+        align();
+      }
+      tokens_.push_back({token.span, static_cast<std::uint32_t>(group), token.kind, token.word,
+                         starts, newlines > 1});
+      group = comments_.size();
+      if (token.kind == Tok::End) break;
+    }
+  }
+
+  void place(std::size_t i) {
+    const Entry& token = tokens_[i];
+    const std::span<const Comment> comments = comments_before(i);
+    if (!token.starts_line) {
+      // Comments inside a line go above it. In `} else {` one that trails the first brace ends the
+      // block there, others start the block that follows.
+      for (const Comment& comment : comments) {
+        const bool after_brace = line_[2 * depth_] == '}';
+        if (after_brace && comment.trails && deferred_.empty() && tokens_[i - 1].starts_line) {
+          out_ += indent() + "  " + std::string(comment.text) + "\n";
+        } else if (after_brace) {
+          deferred_.push_back(comment);
+        } else {
+          own_line(comment, false);
+        }
+      }
+      if (i > 0 && spaced(i)) line_ += ' ';
+      line_ += spelling(token.span);
+    } else {
+      auto comment = comments.begin();
+      if (comment != comments.end() && comment->trails) {
+        if (deferred_.empty()) {
+          line_ += "  ";
+          line_ += comment->text;
+        } else {
+          deferred_.push_back(*comment);
+        }
+        ++comment;
+      }
+      const bool opened = i > 0 && tokens_[i - 1].kind == Tok::LBrace;
+      flush();
+      if (opened) {
+        ++depth_;
+        fresh_block_ = true;
+      }
+      for (const Comment& late : deferred_) own_line(late, false);
+      deferred_.clear();
+
+      // A blank line between items, and between the buffers and the statements.
+      const bool item = depth_ == 0 && token.kind == Tok::Name;
+      const bool after_buffers = after_buffers_ && token.kind != Tok::RBrace && !is_buffer(i);
+      bool blank = item || after_buffers;
+      for (; comment != comments.end(); ++comment) {
+        own_line(*comment, blank || comment->blank_before);
+        blank = false;
+      }
+      if (token.kind == Tok::End) return;
+      if (token.kind == Tok::RBrace) {
+        --depth_;
+      } else if ((blank || token.blank_before) && !fresh_block_) {
+        out_ += '\n';
+      }
+      fresh_block_ = false;
+      after_buffers_ = is_buffer(i);
+      line_ = indent();
+      line_ += spelling(token.span);
+      if (is_buffer(i)) line_.append(token.access_width - spelling(token.span).size(), ' ');
+    }
+  }
+
+  // Whether a space separates token i from the one before it on its line.
+  bool spaced(std::size_t i) const {
+    const Tok left = tokens_[i - 1].kind;
+    const Tok right = tokens_[i].kind;
+    const auto is_one_of = [](Tok kind, std::initializer_list<Tok> kinds) {
+      return std::ranges::find(kinds, kind) != kinds.end();
+    };
+    if (is_one_of(right, {Tok::RParen, Tok::RBracket, Tok::RBrace, Tok::LBracket, Tok::Comma,
+                          Tok::Colon, Tok::Dot, Tok::DotDot})) {
+      return false;
+    }
+    if (right == Tok::LParen && left == Tok::Name) return is_keyword(i - 1);
+    // An operator is a prefix unless it follows an operand.
+    if (left == Tok::Operator) return i >= 2 && !tokens_[i - 1].starts_line && ends_operand(i - 2);
+    return !is_one_of(left, {Tok::LParen, Tok::LBracket, Tok::Dot, Tok::DotDot, Tok::At});
+  }
+
+  bool ends_operand(std::size_t i) const {
+    const Tok kind = tokens_[i].kind;
+    return kind == Tok::Number || kind == Tok::RParen || kind == Tok::RBracket ||
+           (kind == Tok::Name && !is_keyword(i));
+  }
+
+  // A word that is neither a name nor part of an op id.
+  bool is_keyword(std::size_t i) const {
+    const Entry& token = tokens_[i];
+    const bool in_id = (i > 0 && tokens_[i - 1].kind == Tok::Dot) ||
+                       (i + 1 < tokens_.size() && tokens_[i + 1].kind == Tok::Dot);
+    return token.kind == Tok::Name && !in_id &&
+           (token.word == Word::If || token.word == Word::In || token.word == Word::Return ||
+            token.word == Word::Else || token.word == Word::Let || token.word == Word::For);
+  }
+
   bool is_buffer(std::size_t i) const { return tokens_[i].access_width > 0; }
-  void own_line(const Comment& comment, bool blank);
-  void flush();
+  void own_line(const Comment& comment, bool blank) {
+    if (blank && !fresh_block_) out_ += '\n';
+    fresh_block_ = false;
+    out_ += indent();
+    out_ += comment.text;
+    out_ += '\n';
+  }
+
+  void flush() {
+    if (line_.empty()) return;
+    out_ += line_;
+    out_ += '\n';
+    line_.clear();
+  }
+
   std::string indent() const { return std::string(2 * depth_, ' '); }
 
   std::string_view text_;
@@ -63,171 +213,9 @@ class Layout {
   std::string line_;
   std::vector<Comment> deferred_;  // between `}` and `else {`; moved to after the brace
   std::size_t depth_ = 0;
-  bool fresh_block_ = true;      // the current block is empty so far
-  bool behind_buffers_ = false;  // the line before declares a buffer
+  bool fresh_block_ = true;     // the current block is empty so far
+  bool after_buffers_ = false;  // the line before declares a buffer
 };
-
-bool is_access(Word word) {
-  return word == Word::Read || word == Word::ReadWrite || word == Word::Uniform ||
-         word == Word::Workgroup;
-}
-
-void Layout::read_tokens() {
-  Findings scratch;
-  Lexer lexer(text_, scratch);
-  if (text_.starts_with("\xef\xbb\xbf")) lexer.seek(3);
-  auto next_start = line_starts_.begin();
-  std::size_t group = 0;  // where the comments before the next token start
-  std::uint32_t end = 0;  // of the token or comment before
-  std::vector<std::size_t> buffers;
-  const auto align = [&] {
-    std::uint32_t width = 0;
-    for (std::size_t i : buffers) {
-      width = std::max(width, tokens_[i].span.end - tokens_[i].span.begin);
-    }
-    for (std::size_t i : buffers) tokens_[i].access_width = static_cast<std::uint8_t>(width);
-    buffers.clear();
-  };
-  while (true) {
-    const Token token = lexer.next();
-    const auto newlines = std::count(text_.begin() + end, text_.begin() + token.span.begin, '\n');
-    end = token.span.end;
-    if (token.kind == Tok::Comment) {
-      std::string_view comment = spelling(token.span);
-      comment = comment.substr(0, comment.find_last_not_of(" \t\r") + 1);
-      comments_.push_back({comment, newlines == 0 && !tokens_.empty(), newlines > 1});
-      continue;
-    }
-    const bool listed = next_start != line_starts_.end() && *next_start == token.span.begin;
-    if (listed) ++next_start;
-    const Tok before = tokens_.empty() ? Tok::End : tokens_.back().kind;
-    const bool behind_else =
-        before == Tok::Name && tokens_.back().word == Word::Else && !tokens_.back().starts_line;
-    const bool else_behind = token.word == Word::Else && before == Tok::RBrace;
-    const bool empty_block =
-        token.kind == Tok::RBrace && before == Tok::LBrace && comments_.size() == group;
-    const bool starts = (listed && !behind_else) || token.kind == Tok::End ||
-                        (before == Tok::RBrace && !else_behind) ||
-                        (token.kind == Tok::RBrace && !empty_block);
-    if (listed && is_access(token.word)) {
-      buffers.push_back(tokens_.size());
-    } else if (starts) {
-      align();
-    }
-    tokens_.push_back({token.span, static_cast<std::uint32_t>(group), token.kind, token.word,
-                       starts, newlines > 1});
-    group = comments_.size();
-    if (token.kind == Tok::End) break;
-  }
-}
-
-// A word that is neither a name nor part of an op id.
-bool Layout::is_keyword(std::size_t i) const {
-  const Entry& token = tokens_[i];
-  const bool in_id = (i > 0 && tokens_[i - 1].kind == Tok::Dot) ||
-                     (i + 1 < tokens_.size() && tokens_[i + 1].kind == Tok::Dot);
-  return token.kind == Tok::Name && !in_id &&
-         (token.word == Word::If || token.word == Word::In || token.word == Word::Return ||
-          token.word == Word::Else || token.word == Word::Let || token.word == Word::For);
-}
-
-bool Layout::ends_operand(std::size_t i) const {
-  const Tok kind = tokens_[i].kind;
-  return kind == Tok::Number || kind == Tok::RParen || kind == Tok::RBracket ||
-         (kind == Tok::Name && !is_keyword(i));
-}
-
-// Whether a space separates token i from the one before it on its line.
-bool Layout::spaced(std::size_t i) const {
-  const Tok left = tokens_[i - 1].kind;
-  const Tok right = tokens_[i].kind;
-  const auto is_one_of = [](Tok kind, std::initializer_list<Tok> kinds) {
-    return std::ranges::find(kinds, kind) != kinds.end();
-  };
-  if (is_one_of(right, {Tok::RParen, Tok::RBracket, Tok::RBrace, Tok::LBracket, Tok::Comma,
-                        Tok::Colon, Tok::Dot, Tok::DotDot})) {
-    return false;
-  }
-  if (right == Tok::LParen && left == Tok::Name) return is_keyword(i - 1);
-  // An operator is a prefix unless it follows an operand.
-  if (left == Tok::Operator) return i >= 2 && !tokens_[i - 1].starts_line && ends_operand(i - 2);
-  return !is_one_of(left, {Tok::LParen, Tok::LBracket, Tok::Dot, Tok::DotDot, Tok::At});
-}
-
-void Layout::flush() {
-  if (line_.empty()) return;
-  out_ += line_;
-  out_ += '\n';
-  line_.clear();
-}
-
-void Layout::own_line(const Comment& comment, bool blank) {
-  if (blank && !fresh_block_) out_ += '\n';
-  fresh_block_ = false;
-  out_ += indent();
-  out_ += comment.text;
-  out_ += '\n';
-}
-
-void Layout::place(std::size_t i) {
-  const Entry& token = tokens_[i];
-  const std::span<const Comment> comments = comments_before(i);
-  if (!token.starts_line) {
-    // Comments inside a line go above it. In `} else {` one that trails the first brace ends the
-    // block there, others start the block that follows.
-    for (const Comment& comment : comments) {
-      const bool behind_brace = line_[2 * depth_] == '}';
-      if (behind_brace && comment.trails && deferred_.empty() && tokens_[i - 1].starts_line) {
-        out_ += indent() + "  " + std::string(comment.text) + "\n";
-      } else if (behind_brace) {
-        deferred_.push_back(comment);
-      } else {
-        own_line(comment, false);
-      }
-    }
-    if (i > 0 && spaced(i)) line_ += ' ';
-    line_ += spelling(token.span);
-  } else {
-    auto comment = comments.begin();
-    if (comment != comments.end() && comment->trails) {
-      if (deferred_.empty()) {
-        line_ += "  ";
-        line_ += comment->text;
-      } else {
-        deferred_.push_back(*comment);
-      }
-      ++comment;
-    }
-    const bool opened = i > 0 && tokens_[i - 1].kind == Tok::LBrace;
-    flush();
-    if (opened) {
-      ++depth_;
-      fresh_block_ = true;
-    }
-    for (const Comment& late : deferred_) own_line(late, false);
-    deferred_.clear();
-
-    // A blank line between items, and between the buffers and the statements.
-    const bool item = depth_ == 0 && token.kind == Tok::Name;
-    const bool behind_buffers = behind_buffers_ && token.kind != Tok::RBrace && !is_buffer(i);
-    bool blank = item || behind_buffers;
-    for (; comment != comments.end(); ++comment) {
-      own_line(*comment, blank || comment->blank_before);
-      blank = false;
-    }
-    if (token.kind == Tok::End) return;
-    if (token.kind == Tok::RBrace) {
-      --depth_;
-    } else if ((blank || token.blank_before) && !fresh_block_) {
-      out_ += '\n';
-    }
-    fresh_block_ = false;
-    behind_buffers_ = is_buffer(i);
-    line_ = indent();
-    line_ += spelling(token.span);
-    if (is_buffer(i)) line_.append(token.access_width - spelling(token.span).size(), ' ');
-  }
-}
 
 }  // namespace
 

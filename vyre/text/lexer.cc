@@ -92,6 +92,21 @@ Word find_word(std::string_view text) {
   return table.find(text);
 }
 
+std::optional<BufferAccess> access_of(Word word) {
+  if (word == Word::Read) return BufferAccess::ReadOnly;
+  if (word == Word::ReadWrite) return BufferAccess::ReadWrite;
+  if (word == Word::Uniform) return BufferAccess::Uniform;
+  if (word == Word::Workgroup) return BufferAccess::Workgroup;
+  return {};
+}
+
+std::string_view advice_for(std::string_view word) {
+#define FOREIGN(foreign, advice) \
+  if (word == foreign) return advice;
+#include "vyre/text/foreign.def"
+  return {};
+}
+
 Token Lexer::next() {
   static const OperatorTable operators;
   static const CharTable chars;

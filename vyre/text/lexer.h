@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "vyre/base/diagnostics.h"
@@ -20,6 +21,12 @@ enum class Word : std::uint8_t {
 
 Word find_word(std::string_view text);
 inline bool is_reserved(std::string_view text) { return find_word(text) != Word::None; }
+
+// What a word that starts the declaration of a buffer says.
+std::optional<BufferAccess> access_of(Word word);
+
+// What vyre has instead of a word of another language, or "": foreign.def.
+std::string_view advice_for(std::string_view word);
 
 enum class Tok : std::uint8_t {
   End,

@@ -8,12 +8,35 @@
 
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
-#include "vyre/text/positions.h"
 
 namespace vyre {
 
 // A module. Fails if there is any diagnostic.
 Result<Module> parse(std::string_view text, std::string_view file = "");
+
+// The places of the parts of an item in its source: a table beside the program, per use, because
+// one expression of the arena may be written in many places.
+struct ItemPositions {
+  struct Statement {
+    Span head;                      // its first token
+    std::uint32_t first_use = 0;    // of its expressions, in `uses`
+    Span local;                     // the name that it declares or assigns
+    Span buffer;                    // the name of the buffer that it accesses
+    std::uint32_t element_end = 0;  // behind the index that follows that
+  };
+
+  Span name;
+  Span workgroup_size;
+  Span output;
+  std::uint32_t end = 0;  // the closing brace
+  std::vector<Span> buffers;
+  std::vector<Span> parameters;
+  std::vector<Span> laws;
+  std::vector<Statement> statements;
+  std::vector<std::uint32_t> heads;  // first tokens of the item, its buffers, description, laws
+  // Each use of an expression, statement by statement, in the order of for_each_use().
+  std::vector<Span> uses;
+};
 
 // All that the parser can say about a source, for tools that go on after errors.
 struct Parsed {

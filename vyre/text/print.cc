@@ -6,23 +6,17 @@
 
 #include "vyre/base/text.h"
 #include "vyre/ir/walk.h"
-#include "vyre/text/layout.h"
 #include "vyre/text/lexer.h"
 #include "vyre/text/parse.h"
 
 namespace vyre {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
 // Tighter than every operator: literals, names, calls, lanes.
 constexpr int kPrimary = kPrefixPrecedence + 1;
 
 std::string unsigned_text(Wide value) {
-  if (value < 65536) return std::to_string(static_cast<unsigned>(value));
-  std::string digits;
-  for (; value != 0; value >>= 4) digits += "0123456789abcdef"[static_cast<unsigned>(value & 15)];
-  return "0x" + std::string(digits.rbegin(), digits.rend());
+  return value < 65536 ? std::to_string(static_cast<unsigned>(value)) : "0x" + hex(value);
 }
 
 std::string quote(std::string_view text) {
@@ -118,37 +112,23 @@ void Printer::op(const Op& op) {
 }
 
 void Printer::statements(const Body& body, const std::vector<BufferDecl>& buffers) {
-  struct Open {
-    StmtId owner;
-    StmtId end;
+  BlockStack<OpenBlock> stack(body);
+  bool chained = false;  // the next statement goes on after `else`
+  const auto close = [&](const OpenBlock& closed, const OpenBlock& now) {
+    chained = is_else_of(now, closed) && now.is_chained;
+    // An `else if` ends with its inner `if`, without its own brace.
+    if (closed.is_chained) return;
+    out += !is_else_of(now, closed) ? " }" : chained ? " } else " : " } else {";
   };
-  std::vector<Open> open;
-  const std::uint32_t count = static_cast<std::uint32_t>(body.stmts.size());
-  for (std::uint32_t i = 0;; ++i) {
-    // Close what ends here; an `else` opens its block at the same place.
-    bool chained = false;
-    while (!open.empty() && open.back().end.index == i) {
-      const Open block = open.back();
-      open.pop_back();
-      const If* branch = std::get_if<If>(&body[block.owner]);
-      if (branch != nullptr && block.end == branch->else_begin &&
-          branch->else_begin < branch->end) {
-        // An `else if` ends with its inner `if`, without its own brace.
-        chained = is_else_if(body, *branch);
-        out += chained ? " } else " : " } else {";
-        if (!chained) open.push_back({block.owner, branch->end});
-        break;
-      }
-      out += " }";
-    }
-    if (i == count) break;
+  const auto count = static_cast<std::uint32_t>(body.stmts.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    chained = false;
+    stack.enter(i, close);
     if (!chained) line();
-    const Stmt& stmt = body.stmts[i];
-    head(body, buffers, stmt);
-    if (const If* branch = std::get_if<If>(&stmt)) open.push_back({StmtId{i}, branch->else_begin});
-    if (const For* loop = std::get_if<For>(&stmt)) open.push_back({StmtId{i}, loop->end});
-    if (const Block* block = std::get_if<Block>(&stmt)) open.push_back({StmtId{i}, block->end});
+    head(body, buffers, body.stmts[i]);
+    stack.open(i);
   }
+  stack.enter(count, close);
 }
 
 // A statement up to its opening brace, if it has one.
@@ -254,9 +234,11 @@ void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, Exp
           break;
         case Operation::Load: out += buffers[expr.imm].name + '['; break;
         case Operation::Length: out += "len(" + buffers[expr.imm].name + ')'; break;
-        case Operation::InvocationId: out += "invocation_id."; break;
-        case Operation::WorkgroupId: out += "workgroup_id."; break;
-        case Operation::LocalId: out += "local_id."; break;
+        case Operation::InvocationId:
+        case Operation::WorkgroupId:
+        case Operation::LocalId:
+          out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail];
+          break;
         case Operation::Select: out += "select("; break;
         case Operation::Cast:
           out += text(type_of_detail(expr));
@@ -271,9 +253,6 @@ void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, Exp
           if (row.arity == 1 || !infix) out += row.text;
           if (row.precedence == 0) out += '(';
           break;
-      }
-      if (args.empty() && expr.op >= Operation::InvocationId && expr.op <= Operation::LocalId) {
-        out += "xyz"[expr.detail];
       }
     } else if (next < args.size()) {
       if (infix) {

@@ -30,4 +30,10 @@ std::string print_law(const Law& law);
 // syntax errors only.
 Result<std::string> format(const Source& source);
 
+// The one layout of vyre text, with which both end: line breaks, indentation, blank lines, spaces,
+// and what happens to comments. `line_starts` are the offsets, in order, of the tokens that start a
+// line: the first ones of items, buffers, descriptions, laws and statements. The text has no syntax
+// errors.
+std::string layout(std::string_view text, const std::vector<std::uint32_t>& line_starts);
+
 }  // namespace vyre

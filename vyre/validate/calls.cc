@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "vyre/base/text.h"
-#include "vyre/text/foreign.h"
+#include "vyre/text/lexer.h"
 #include "vyre/validate/context.h"
 
 namespace vyre {

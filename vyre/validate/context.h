@@ -12,7 +12,7 @@
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
 #include "vyre/library/registry.h"
-#include "vyre/text/positions.h"
+#include "vyre/text/parse.h"
 
 namespace vyre {
 
@@ -122,7 +122,6 @@ bool check_limits(Context& context);
 void check_declarations(Context& context);
 void check_types(Context& context);
 void check_structure(Context& context);
-void check_memory(Context& context);
 void check_laws(Context& context);
 void check_uniformity(Context& context);
 
@@ -130,7 +129,5 @@ void check_uniformity(Context& context);
 // of calls is reported once, where it passes the limit or closes the circle.
 Diagnostic unknown_callee(const Context& context, std::string_view id);
 std::optional<Diagnostic> level_error(const Context& context, std::string_view id);
-
-Diagnostic condition_error(DataType type);
 
 }  // namespace vyre

@@ -25,8 +25,112 @@ class LawCheck {
   }
 
  private:
-  bool check_arguments();
-  void check_shape();
+  // Kinds and number of the arguments, and the types of values.
+  bool check_arguments() {
+    bool fits = law_.arguments.size() == row_.arguments.size();
+    std::string needs, example(row_.text);
+    for (std::size_t i = 0; i < row_.arguments.size(); ++i) {
+      const LawArgument* argument = fits ? &law_.arguments[i] : nullptr;
+      const TypedBits* bits = argument != nullptr ? std::get_if<TypedBits>(argument) : nullptr;
+      needs += i == 0 ? "" : ", ";
+      example += i == 0 ? "(" : ", ";
+      switch (row_.arguments[i]) {
+        case 'v': {
+          const DataType type = value_type();
+          fits = fits && bits != nullptr && bits->type == type && is_value(*bits);
+          needs += "a value of type " + std::string(text(type));
+          example += type == DataType::Bytes ? "0" : print_literal({type, {}});
+          break;
+        }
+        case 'b':
+          fits = fits && bits != nullptr && bits->type == DataType::Bool;
+          needs += "true or false";
+          example += "false";
+          break;
+        case 'd':
+          fits = fits && std::holds_alternative<Direction>(*argument);
+          needs += "non_decreasing or non_increasing";
+          example += "non_decreasing";
+          break;
+        default:
+          fits = fits && std::holds_alternative<std::string>(*argument);
+          needs += "the id of an op";
+          example += "family.name";
+          break;
+      }
+    }
+    if (!row_.arguments.empty()) example += ')';
+    if (!fits) {
+      context_.report<message::law_arguments>(Place::law(index_), row_.text,
+                                              needs.empty() ? "no arguments" : needs, example);
+    }
+    return fits;
+  }
+
+  void check_shape() {
+    const DataType output = signature_.output;
+    switch (law_.kind) {
+      case LawKind::Commutative:
+      case LawKind::SelfInverse: require(pairs(), "it needs two inputs of one type"); break;
+      case LawKind::Associative:
+      case LawKind::Identity:
+      case LawKind::Idempotent:
+      case LawKind::Absorbing:
+      case LawKind::ZeroProduct:
+        require(closed(), "it needs two inputs and an output of one type");
+        break;
+      case LawKind::LeftIdentity:
+        require(binary() && input(1) == output, "its second input must be of the output's type");
+        break;
+      case LawKind::RightIdentity:
+      case LawKind::LeftAbsorbing:
+        require(binary() && input(0) == output, "its first input must be of the output's type");
+        break;
+      case LawKind::RightAbsorbing:
+        require(binary() && input(1) == output, "its second input must be of the output's type");
+        break;
+      case LawKind::Involution:
+        require(unary() && input(0) == output, "it needs one input of the output's type");
+        break;
+      case LawKind::Monotonic:
+        require(unary() && is_number(input(0)) && is_number(output),
+                "it needs one input, and input and output that can be ordered");
+        break;
+      case LawKind::Bounded:
+        require(is_number(output), "its output cannot be ordered");
+        if (!failed_) require(in_order(), "its lower bound is above its upper one");
+        break;
+      case LawKind::InverseOf:
+        require(unary() || binary(), "it needs one or two inputs");
+        if (!failed_ && unary()) require_op(0, {{output}, input(0)});
+        if (!failed_ && binary()) require_op(0, {{output, input(1)}, input(0)});
+        break;
+      case LawKind::DistributiveOver:
+        require(binary() && input(1) == output, "its second input must be of the output's type");
+        require_op(0, {{output, output}, output});
+        break;
+      case LawKind::LatticeAbsorption:
+        require(closed(), "it needs two inputs and an output of one type");
+        require_op(0, {{output, output}, output});
+        break;
+      case LawKind::DeMorgan:
+        require(unary(), "it needs one input");
+        if (!failed_) require_op(0, {{input(0), input(0)}, input(0)});
+        require_op(1, {{output, output}, output});
+        break;
+      case LawKind::Complement:
+        require(binary() || (unary() && is_number(output)),
+                "it needs two inputs, or one and an output that can be added");
+        if (!failed_) require_op(0, {{input(0)}, input(binary() ? 1 : 0)});
+        break;
+      case LawKind::Trichotomy:
+        require(pairs(), "it needs two inputs of one type");
+        for (std::size_t k = 0; k < 3 && !failed_; ++k) {
+          require_op(k, {{input(0), input(0)}, DataType::U32});
+        }
+        break;
+    }
+  }
 
   // f takes two values of one type.
   bool pairs() const {
@@ -74,9 +178,7 @@ class LawCheck {
     } else if (op->signature.output == DataType::Unknown) {
       failed_ = true;  // reported where it is defined
     } else if (op->signature != wanted) {
-      std::string types;
-      for (DataType type : wanted.inputs)
-        types += (types.empty() ? "" : ", ") + std::string(text(type));
+      const std::string types = join(wanted.inputs, ", ", [](DataType type) { return text(type); });
       report_operand(id, "which is not (" + types + ") -> " + std::string(text(wanted.output)));
     }
   }
@@ -99,113 +201,6 @@ class LawCheck {
   const OpSignature& signature_;
   bool failed_ = false;
 };
-
-// Kinds and number of the arguments, and the types of values.
-bool LawCheck::check_arguments() {
-  bool fits = law_.arguments.size() == row_.arguments.size();
-  std::string needs, example(row_.text);
-  for (std::size_t i = 0; i < row_.arguments.size(); ++i) {
-    const LawArgument* argument = fits ? &law_.arguments[i] : nullptr;
-    const TypedBits* bits = argument != nullptr ? std::get_if<TypedBits>(argument) : nullptr;
-    needs += i == 0 ? "" : ", ";
-    example += i == 0 ? "(" : ", ";
-    switch (row_.arguments[i]) {
-      case 'v': {
-        const DataType type = value_type();
-        fits = fits && bits != nullptr && bits->type == type && is_value(*bits);
-        needs += "a value of type " + std::string(text(type));
-        example += type == DataType::Bytes ? "0" : print_literal({type, {}});
-        break;
-      }
-      case 'b':
-        fits = fits && bits != nullptr && bits->type == DataType::Bool;
-        needs += "true or false";
-        example += "false";
-        break;
-      case 'd':
-        fits = fits && std::holds_alternative<Direction>(*argument);
-        needs += "non_decreasing or non_increasing";
-        example += "non_decreasing";
-        break;
-      default:
-        fits = fits && std::holds_alternative<std::string>(*argument);
-        needs += "the id of an op";
-        example += "family.name";
-        break;
-    }
-  }
-  if (!row_.arguments.empty()) example += ')';
-  if (!fits) {
-    context_.report<message::law_arguments>(Place::law(index_), row_.text,
-                                            needs.empty() ? "no arguments" : needs, example);
-  }
-  return fits;
-}
-
-void LawCheck::check_shape() {
-  const DataType output = signature_.output;
-  switch (law_.kind) {
-    case LawKind::Commutative:
-    case LawKind::SelfInverse: require(pairs(), "it needs two inputs of one type"); break;
-    case LawKind::Associative:
-    case LawKind::Identity:
-    case LawKind::Idempotent:
-    case LawKind::Absorbing:
-    case LawKind::ZeroProduct:
-      require(closed(), "it needs two inputs and an output of one type");
-      break;
-    case LawKind::LeftIdentity:
-      require(binary() && input(1) == output, "its second input must be of the output's type");
-      break;
-    case LawKind::RightIdentity:
-    case LawKind::LeftAbsorbing:
-      require(binary() && input(0) == output, "its first input must be of the output's type");
-      break;
-    case LawKind::RightAbsorbing:
-      require(binary() && input(1) == output, "its second input must be of the output's type");
-      break;
-    case LawKind::Involution:
-      require(unary() && input(0) == output, "it needs one input of the output's type");
-      break;
-    case LawKind::Monotonic:
-      require(unary() && is_number(input(0)) && is_number(output),
-              "it needs one input, and input and output that can be ordered");
-      break;
-    case LawKind::Bounded:
-      require(is_number(output), "its output cannot be ordered");
-      if (!failed_) require(in_order(), "its lower bound is above its upper one");
-      break;
-    case LawKind::InverseOf:
-      require(unary() || binary(), "it needs one or two inputs");
-      if (!failed_ && unary()) require_op(0, {{output}, input(0)});
-      if (!failed_ && binary()) require_op(0, {{output, input(1)}, input(0)});
-      break;
-    case LawKind::DistributiveOver:
-      require(binary() && input(1) == output, "its second input must be of the output's type");
-      require_op(0, {{output, output}, output});
-      break;
-    case LawKind::LatticeAbsorption:
-      require(closed(), "it needs two inputs and an output of one type");
-      require_op(0, {{output, output}, output});
-      break;
-    case LawKind::DeMorgan:
-      require(unary(), "it needs one input");
-      if (!failed_) require_op(0, {{input(0), input(0)}, input(0)});
-      require_op(1, {{output, output}, output});
-      break;
-    case LawKind::Complement:
-      require(binary() || (unary() && is_number(output)),
-              "it needs two inputs, or one and an output that can be added");
-      if (!failed_) require_op(0, {{input(0)}, input(binary() ? 1 : 0)});
-      break;
-    case LawKind::Trichotomy:
-      require(pairs(), "it needs two inputs of one type");
-      for (std::size_t k = 0; k < 3 && !failed_; ++k) {
-        require_op(k, {{input(0), input(0)}, DataType::U32});
-      }
-      break;
-  }
-}
 
 }  // namespace
 

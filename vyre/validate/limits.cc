@@ -95,45 +95,34 @@ bool check_limits(Context& context) {
     context.report<message::statement_depth>(Place::head(deep->index));
   }
 
+  WrittenOut written = written_out(body);
+  context.sizes = std::move(written.sizes);
   // Bytes of names as written out: a short program may mention a long name very often.
   constexpr std::uint64_t kTooManyBytes = kMaxSourceBytes + 1;
   std::vector<std::uint64_t> bytes(body.exprs.size());
-  std::vector<std::uint32_t> depths(body.exprs.size());
-  context.sizes.resize(body.exprs.size());
   for (std::size_t i = 0; i < body.exprs.size(); ++i) {
-    std::uint32_t size = 1;
-    std::uint32_t depth = 0;
     bytes[i] = name_bytes(context, body.exprs[i]);
     for (ExprId operand : operands(body, body.exprs[i])) {
-      size = std::min(kMaxExprs + 1, size + context.sizes[operand.index]);
       bytes[i] = std::min(kTooManyBytes, bytes[i] + bytes[operand.index]);
-      depth = std::max(depth, depths[operand.index]);
     }
-    context.sizes[i] = size;
-    depths[i] = depth + 1;
   }
-
-  std::uint64_t total = 0;
   std::uint64_t total_bytes = 0;
   for (const Stmt& stmt : body.stmts) {
     total_bytes += name_bytes(context, stmt);
-    for (ExprId root : roots(stmt)) {
-      total += context.sizes[root.index];
-      total_bytes += bytes[root.index];
-    }
+    for (ExprId root : roots(stmt)) total_bytes += bytes[root.index];
   }
   if (total_bytes > kMaxSourceBytes) {
     context.report<message::too_long_text>(Place::item(), shorten(context.name));
     return false;
   }
-  if (total > kMaxExprs) {
+  if (written.total > kMaxExprs) {
     context.report<message::too_many_expressions>(Place::item(), shorten(context.name));
     return false;
   }
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
     const Roots ids = roots(body.stmts[i]);
     for (std::size_t k = 0; k < ids.count; ++k) {
-      const std::uint32_t depth = depths[ids.ids[k].index];
+      const std::uint32_t depth = written.depths[ids.ids[k].index];
       if (depth > kMaxExprDepth) {
         context.report<message::expression_depth>(context.root(i, k), depth);
       }

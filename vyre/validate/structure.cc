@@ -55,11 +55,141 @@ class Structure {
     bool then_returns = false;
   };
 
-  void declare_parameters();
-  void declare(LocalId local, std::int64_t from, std::int64_t to, Place place);
-  void walk();
-  void check_statement(std::uint32_t i, Frame& block, std::size_t loops);
-  void check_uses();
+  void declare_parameters() {
+    loop_variables_.resize(body_.locals.size());
+    if (context_.op == nullptr) return;
+    for (std::uint32_t i = 0; i < context_.op->signature.inputs.size(); ++i) {
+      declare(LocalId{i}, -1, static_cast<std::int64_t>(body_.stmts.size()), Place::parameter(i));
+    }
+  }
+
+  void declare(LocalId local, std::int64_t from, std::int64_t to, Place place) {
+    scopes_[local.index] = {from, to};
+    const std::string& name = body_[local].name;
+    const std::uint32_t number = names_.number(name);
+    if (number >= current_.size()) current_.resize(number + 1);
+    LocalId& current = current_[number];
+    if (number < buffer_names_) {
+      context_.report<message::local_hides_buffer>(place, name);
+    } else if (current.exists() && scopes_[current.index].to > from) {
+      context_.report<message::duplicate_local>(place, name);
+      if (scopes_[current.index].to >= to) return;
+    }
+    current = local;
+  }
+
+  void walk() {
+    const std::uint32_t count = static_cast<std::uint32_t>(body_.stmts.size());
+    BlockStack<Frame> stack(body_);
+    std::size_t loops = 0;
+    const auto close = [&](const Frame& closed, Frame& now) {
+      if (closed.is_loop) --loops;
+      if (is_else_of(now, closed)) {
+        now.then_returns = closed.returns;
+      } else if (std::holds_alternative<Block>(body_.stmts[closed.owner])) {
+        now.returns = closed.returns;
+      } else {
+        now.returns = closed.is_else && closed.then_returns && closed.returns;
+      }
+      now.returns |= now.dead;
+    };
+    for (std::uint32_t i = 0; i < count; ++i) {
+      stack.enter(i, close);
+      const Stmt& stmt = body_.stmts[i];
+      check_statement(i, stack.back(), loops);
+      const std::int64_t block_end = stack.back().end;
+      if (const For* loop = std::get_if<For>(&stmt)) {
+        loop_variables_[loop->variable.index] = true;
+        declare(loop->variable, i, loop->end.index, Place::name(i));
+        ++loops;
+      } else if (const LocalId local = declared(stmt); local.exists()) {
+        declare(local, i, block_end, Place::name(i));
+      }
+      stack.open(i);
+    }
+    stack.enter(count, close);
+    if (context_.op != nullptr && !stack.back().returns) {
+      context_.report<message::missing_return>(Place::end(), shorten(context_.name));
+    }
+  }
+
+  void check_statement(std::uint32_t i, Frame& block, std::size_t loops) {
+    const Stmt& stmt = body_.stmts[i];
+    if (block.ended) {
+      const bool after_return = std::holds_alternative<Return>(body_.stmts[i - 1]);
+      context_.report<message::unreachable>(Place::head(i), after_return ? "return" : "break");
+      block.ended = false;
+      block.dead |= after_return;
+    }
+    block.returns = block.dead;
+    visit(
+        stmt,
+        [&](const Break&) {
+          block.ended = true;
+          if (loops == 0) context_.report<message::break_outside>(Place::head(i));
+        },
+        [&](const Return& result) {
+          block.ended = block.returns = true;
+          if (context_.program != nullptr && result.value.exists()) {
+            context_.report<message::return_value>(context_.root(i, 0));
+          } else if (context_.op != nullptr && !result.value.exists()) {
+            context_.report<message::no_return_value>(Place::head(i), shorten(context_.name),
+                                                      context_.op->signature.output);
+          }
+        },
+        [&](const Barrier&) {
+          if (context_.op == nullptr) return;
+          context_.report<message::effect_in_op>(Place::head(i), shorten(context_.name),
+                                                 "a barrier");
+        },
+        Nothing<Let, Assign, Store, Atomic, If, For, Block>());
+  }
+
+  // Each expression is visible where all the locals in it are, which one forward loop finds. The
+  // statements are walked as written only where something is not.
+  void check_uses() {
+    std::vector<Scope> visible_in(body_.exprs.size());
+    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
+      const Expr& expr = body_.exprs[i];
+      Scope scope{-1, static_cast<std::int64_t>(body_.stmts.size())};
+      if (expr.op == Operation::Local && expr.imm < scopes_.size()) scope = scopes_[expr.imm];
+      for (ExprId operand : operands(body_, expr)) {
+        scope.from = std::max(scope.from, visible_in[operand.index].from);
+        scope.to = std::min(scope.to, visible_in[operand.index].to);
+      }
+      visible_in[i] = scope;
+    }
+    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+      const Roots ids = roots(body_.stmts[i]);
+      std::uint32_t use = 0;
+      for (ExprId root : ids) {
+        const Scope scope = visible_in[root.index];
+        if (scope.from < i && i < scope.to) {
+          use += context_.sizes[root.index];
+          continue;
+        }
+        for_each_use(body_, root, [&](ExprId id) {
+          const Expr& expr = body_[id];
+          if (expr.op == Operation::Local && expr.imm < scopes_.size() &&
+              !visible(LocalId{expr.imm}, i)) {
+            context_.report<message::local_out_of_scope>(Place::at_use(i, use),
+                                                         body_.locals[expr.imm].name);
+          }
+          ++use;
+        });
+      }
+      if (const Assign* assign = std::get_if<Assign>(&body_.stmts[i])) {
+        if (!assign->local.exists()) continue;
+        const std::string& name = body_[assign->local].name;
+        if (loop_variables_[assign->local.index]) {
+          context_.report<message::assigned_loop_variable>(Place::name(i), name);
+        } else if (!visible(assign->local, i)) {
+          context_.report<message::assigned_out_of_scope>(Place::name(i), name);
+        }
+      }
+    }
+  }
+
   bool visible(LocalId local, std::uint32_t stmt) const {
     const Scope& scope = scopes_[local.index];
     return scope.from < stmt && stmt < scope.to;
@@ -73,135 +203,6 @@ class Structure {
   std::vector<LocalId> current_;      // by name: the local that is visible the longest
   std::vector<bool> loop_variables_;  // by local
 };
-
-void Structure::declare_parameters() {
-  loop_variables_.resize(body_.locals.size());
-  if (context_.op == nullptr) return;
-  for (std::uint32_t i = 0; i < context_.op->signature.inputs.size(); ++i) {
-    declare(LocalId{i}, -1, static_cast<std::int64_t>(body_.stmts.size()), Place::parameter(i));
-  }
-}
-
-void Structure::declare(LocalId local, std::int64_t from, std::int64_t to, Place place) {
-  scopes_[local.index] = {from, to};
-  const std::string& name = body_[local].name;
-  const std::uint32_t number = names_.number(name);
-  if (number >= current_.size()) current_.resize(number + 1);
-  LocalId& current = current_[number];
-  if (number < buffer_names_) {
-    context_.report<message::local_hides_buffer>(place, name);
-  } else if (current.exists() && scopes_[current.index].to > from) {
-    context_.report<message::duplicate_local>(place, name);
-    if (scopes_[current.index].to >= to) return;
-  }
-  current = local;
-}
-
-void Structure::walk() {
-  const std::uint32_t count = static_cast<std::uint32_t>(body_.stmts.size());
-  BlockStack<Frame> stack(body_);
-  std::size_t loops = 0;
-  const auto close = [&](const Frame& closed, Frame& now) {
-    if (closed.is_loop) --loops;
-    const bool else_follows = now.is_else && now.owner == closed.owner && !closed.is_else;
-    if (else_follows) {
-      now.then_returns = closed.returns;
-    } else if (std::holds_alternative<Block>(body_.stmts[closed.owner])) {
-      now.returns = closed.returns;
-    } else {
-      now.returns = closed.is_else && closed.then_returns && closed.returns;
-    }
-    now.returns |= now.dead;
-  };
-  for (std::uint32_t i = 0; i < count; ++i) {
-    stack.enter(i, close);
-    const Stmt& stmt = body_.stmts[i];
-    check_statement(i, stack.back(), loops);
-    const std::int64_t block_end = stack.back().end;
-    if (const For* loop = std::get_if<For>(&stmt)) {
-      loop_variables_[loop->variable.index] = true;
-      declare(loop->variable, i, loop->end.index, Place::name(i));
-      ++loops;
-    } else if (const LocalId local = declared(stmt); local.exists()) {
-      declare(local, i, block_end, Place::name(i));
-    }
-    stack.open(i);
-  }
-  stack.enter(count, close);
-  if (context_.op != nullptr && !stack.back().returns) {
-    context_.report<message::missing_return>(Place::end(), shorten(context_.name));
-  }
-}
-
-void Structure::check_statement(std::uint32_t i, Frame& block, std::size_t loops) {
-  const Stmt& stmt = body_.stmts[i];
-  if (block.ended) {
-    const bool after_return = std::holds_alternative<Return>(body_.stmts[i - 1]);
-    context_.report<message::unreachable>(Place::head(i), after_return ? "return" : "break");
-    block.ended = false;
-    block.dead |= after_return;
-  }
-  block.returns = block.dead;
-  if (std::holds_alternative<Break>(stmt)) {
-    block.ended = true;
-    if (loops == 0) context_.report<message::break_outside>(Place::head(i));
-  } else if (const Return* result = std::get_if<Return>(&stmt)) {
-    block.ended = block.returns = true;
-    if (context_.program != nullptr && result->value.exists()) {
-      context_.report<message::return_value>(context_.root(i, 0));
-    } else if (context_.op != nullptr && !result->value.exists()) {
-      context_.report<message::no_return_value>(Place::head(i), shorten(context_.name),
-                                                context_.op->signature.output);
-    }
-  } else if (std::holds_alternative<Barrier>(stmt) && context_.op != nullptr) {
-    context_.report<message::effect_in_op>(Place::head(i), shorten(context_.name), "a barrier");
-  }
-}
-
-// Each expression is visible where all the locals in it are, which one forward loop finds. The
-// statements are walked as written only where something is not.
-void Structure::check_uses() {
-  std::vector<Scope> visible_in(body_.exprs.size());
-  for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
-    const Expr& expr = body_.exprs[i];
-    Scope scope{-1, static_cast<std::int64_t>(body_.stmts.size())};
-    if (expr.op == Operation::Local && expr.imm < scopes_.size()) scope = scopes_[expr.imm];
-    for (ExprId operand : operands(body_, expr)) {
-      scope.from = std::max(scope.from, visible_in[operand.index].from);
-      scope.to = std::min(scope.to, visible_in[operand.index].to);
-    }
-    visible_in[i] = scope;
-  }
-  for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
-    const Roots ids = roots(body_.stmts[i]);
-    std::uint32_t use = 0;
-    for (ExprId root : ids) {
-      const Scope scope = visible_in[root.index];
-      if (scope.from < i && i < scope.to) {
-        use += context_.sizes[root.index];
-        continue;
-      }
-      for_each_use(body_, root, [&](ExprId id) {
-        const Expr& expr = body_[id];
-        if (expr.op == Operation::Local && expr.imm < scopes_.size() &&
-            !visible(LocalId{expr.imm}, i)) {
-          context_.report<message::local_out_of_scope>(Place::at_use(i, use),
-                                                       body_.locals[expr.imm].name);
-        }
-        ++use;
-      });
-    }
-    if (const Assign* assign = std::get_if<Assign>(&body_.stmts[i])) {
-      if (!assign->local.exists()) continue;
-      const std::string& name = body_[assign->local].name;
-      if (loop_variables_[assign->local.index]) {
-        context_.report<message::assigned_loop_variable>(Place::name(i), name);
-      } else if (!visible(assign->local, i)) {
-        context_.report<message::assigned_out_of_scope>(Place::name(i), name);
-      }
-    }
-  }
-}
 
 }  // namespace
 

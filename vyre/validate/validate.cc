@@ -1,5 +1,7 @@
 #include "vyre/validate/validate.h"
 
+#include <functional>
+#include <set>
 #include <unordered_set>
 
 #include "vyre/base/counters.h"
@@ -14,7 +16,6 @@ void check_item(Context& context) {
   if (!check_limits(context)) return;
   check_types(context);
   check_structure(context);
-  check_memory(context);
   check_laws(context);
   check_uniformity(context);
 }
@@ -39,6 +40,23 @@ class Definitions {
   const Registry& registry_;
   std::unordered_set<std::string_view> seen_;
 };
+
+// Depth first, so that an op comes after those that it calls. This recurses at most kMaxCallDepth
+// deep: calls nest no deeper (V017).
+Linked::Ops ops_called_by(const Body& body, const Registry& registry) {
+  Linked::Ops ops;
+  std::set<std::string_view> seen;
+  const std::function<void(const Body&)> follow = [&](const Body& caller) {
+    for (const std::string& id : caller.callees) {
+      if (!seen.insert(id).second) continue;
+      std::shared_ptr<const Op> op = registry.share(id);
+      follow(op->body);
+      ops.push_back(std::move(op));
+    }
+  };
+  follow(body);
+  return ops;
+}
 
 }  // namespace
 
@@ -73,9 +91,24 @@ void validate(Parsed& parsed, const Registry& registry) {
     } else if (parsed.typed[i] && check_limits(context)) {
       // A statement that cannot be read hides nothing but itself: its local has an unknown type.
       check_types(context);
-      check_memory(context);
     }
   }
+}
+
+Result<Linked> link(Program program, const Registry& registry) {
+  if (std::vector<Diagnostic> wrong = validate(program, registry); !wrong.empty()) return wrong;
+  return link_valid(std::move(program), registry);
+}
+
+Linked link_valid(Program program, const Registry& registry) {
+  Linked::Ops ops = ops_called_by(program.body, registry);
+  return Linked::trust(std::move(program), std::move(ops));
+}
+
+Linked link(const Op& op, const Registry& registry) {
+  Linked::Ops ops = ops_called_by(op.body, registry);
+  ops.push_back(std::make_shared<const Op>(op));
+  return Linked::trust({}, std::move(ops));
 }
 
 }  // namespace vyre

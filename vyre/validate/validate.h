@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "vyre/base/diagnostics.h"
+#include "vyre/base/result.h"
 #include "vyre/ir/program.h"
 #include "vyre/library/registry.h"
 #include "vyre/text/parse.h"
@@ -18,5 +18,13 @@ std::vector<Diagnostic> validate(const Program& program, const Registry& registr
 // Adds what is wrong to `parsed.findings`, with places in the source. Items with syntax errors are
 // left out.
 void validate(Parsed& parsed, const Registry& registry = {});
+
+// With the ops that it calls a program travels on, as a Linked. Validates it first; `registry` has
+// the ops.
+Result<Linked> link(Program program, const Registry& registry = {});
+// Of a program that validate() has nothing against.
+Linked link_valid(Program program, const Registry& registry = {});
+// A valid op with those that it calls, as the last one, and a program that does nothing.
+Linked link(const Op& op, const Registry& registry);
 
 }  // namespace vyre

@@ -6,67 +6,52 @@
 namespace vyre {
 namespace {
 
-using llvm::Compare;
 using Value = Ir::Value;
 
-// How LLVM calls an operation: as an instruction, and as the sum of all lanes.
-struct UpdateNames {
+// An operation as an instruction of LLVM, as the sum of all lanes, and without atomicity.
+struct Update {
   llvm::Rmw instruction;
   std::string_view reduction;
+  Operation operation;
 };
-UpdateNames names_of(AtomicOp op, bool is_signed) {
+Update update_of(AtomicOp op, bool is_signed) {
   using llvm::Rmw;
   switch (op) {
-    case AtomicOp::Add: return {Rmw::Add, "llvm.vector.reduce.add"};
-    case AtomicOp::And: return {Rmw::And, "llvm.vector.reduce.and"};
-    case AtomicOp::Or: return {Rmw::Or, "llvm.vector.reduce.or"};
-    case AtomicOp::Xor: return {Rmw::Xor, "llvm.vector.reduce.xor"};
+    case AtomicOp::Add: return {Rmw::Add, "llvm.vector.reduce.add", Operation::Add};
+    case AtomicOp::And: return {Rmw::And, "llvm.vector.reduce.and", Operation::BitAnd};
+    case AtomicOp::Or: return {Rmw::Or, "llvm.vector.reduce.or", Operation::BitOr};
+    case AtomicOp::Xor: return {Rmw::Xor, "llvm.vector.reduce.xor", Operation::BitXor};
     case AtomicOp::Min:
-      return is_signed ? UpdateNames{Rmw::Min, "llvm.vector.reduce.smin"}
-                       : UpdateNames{Rmw::UMin, "llvm.vector.reduce.umin"};
+      return is_signed ? Update{Rmw::Min, "llvm.vector.reduce.smin", Operation::Min}
+                       : Update{Rmw::UMin, "llvm.vector.reduce.umin", Operation::Min};
     case AtomicOp::Max:
-      return is_signed ? UpdateNames{Rmw::Max, "llvm.vector.reduce.smax"}
-                       : UpdateNames{Rmw::UMax, "llvm.vector.reduce.umax"};
+      return is_signed ? Update{Rmw::Max, "llvm.vector.reduce.smax", Operation::Max}
+                       : Update{Rmw::UMax, "llvm.vector.reduce.umax", Operation::Max};
     case AtomicOp::Exchange:
     case AtomicOp::CompareExchange: break;  // which has an instruction of its own
   }
-  return {Rmw::Exchange, {}};
+  return {Rmw::Exchange, {}, Operation::Add};  // they do not commute: no thread has a copy
 }
 
 }  // namespace
 
 Value GangWriter::update(AtomicOp op, DataType element, bool is_own, Value pointer, Value expected,
                          Value value) {
-  const bool is_signed = has_sign(element);
+  const Update how = update_of(op, has_sign(element));
   const llvm::Api& api = ir_.api();
-  if (!is_own && op == AtomicOp::CompareExchange) {
+  if (is_own) {
+    const Value old = ir_.load(ir_.i32, pointer, 4);
+    const auto lanes = [&](Value of) { return Lanes{element, false, {of}}; };
+    ir_.store(ops_.apply(how.operation, lanes(old), lanes(value)).parts[0], pointer, 4);
+    return old;
+  }
+  if (op == AtomicOp::CompareExchange) {
     const Value both = api.BuildAtomicCmpXchg(ir_.builder(), pointer, expected, value,
                                               llvm::kSequential, llvm::kSequential, 0);
     return api.BuildExtractValue(ir_.builder(), both, 0, "");
   }
-  if (!is_own) {
-    const auto instruction = static_cast<int>(names_of(op, is_signed).instruction);
-    return api.BuildAtomicRMW(ir_.builder(), instruction, pointer, value, llvm::kSequential, 0);
-  }
-  const Value old = ir_.load(ir_.i32, pointer, 4);
-  const auto pick = [&](Compare less) {
-    return ir_.select(ir_.compare(less, old, value), old, value);
-  };
-  Value now = value;
-  switch (op) {
-    case AtomicOp::Add: now = ir_.add(old, value); break;
-    case AtomicOp::And: now = ir_.both(old, value); break;
-    case AtomicOp::Or: now = ir_.either(old, value); break;
-    case AtomicOp::Xor: now = ir_.exclusive(old, value); break;
-    case AtomicOp::Min: now = pick(is_signed ? Compare::Slt : Compare::Ult); break;
-    case AtomicOp::Max: now = pick(is_signed ? Compare::Sgt : Compare::Ugt); break;
-    case AtomicOp::Exchange: break;
-    case AtomicOp::CompareExchange:
-      now = ir_.select(ir_.compare(Compare::Eq, old, expected), value, old);
-      break;
-  }
-  ir_.store(now, pointer, 4);
-  return old;
+  return api.BuildAtomicRMW(ir_.builder(), static_cast<int>(how.instruction), pointer, value,
+                            llvm::kSequential, 0);
 }
 
 // All lanes update one element at once.
@@ -78,8 +63,8 @@ void GangWriter::update_together(const Atomic& atomic, const BufferSlot& buffer,
   }
   const Value pointer =
       element_pointer(buffer, element, word(atomic.index), is_inside({}), frame_.sink);
-  const UpdateNames names = names_of(atomic.op, has_sign(element));
-  update(atomic.op, element, is_own, pointer, nullptr, ir_.call(names.reduction, {given}));
+  const std::string_view reduction = update_of(atomic.op, has_sign(element)).reduction;
+  update(atomic.op, element, is_own, pointer, nullptr, ir_.call(reduction, {given}));
 }
 
 // Whether a value takes few operations on loads of rows, all of which are in bounds.
@@ -113,7 +98,8 @@ Lanes GangWriter::of_lane(ExprId id, unsigned lane) {
     const Value row = row_address(BufferId{expr.imm}, expr.args[0], false);
     return {DataType::U32, false, {ir_.load(ir_.i32, ir_.at(ir_.i32, row, ir_.wide(lane)), 4)}};
   }
-  return ops_.apply(expr.op, of_lane(expr.args[0], lane), of_lane(expr.args[1], lane));
+  const Lanes first = of_lane(expr.args[0], lane);
+  return ops_.apply(expr.op, first, of_lane(expr.args[1], lane));
 }
 
 // All lanes, one after the other, in memory of the thread. Each lane's index by itself, or through
@@ -121,7 +107,7 @@ Lanes GangWriter::of_lane(ExprId id, unsigned lane) {
 void GangWriter::update_own(const Atomic& atomic, const BufferSlot& buffer, Value index,
                             Value given) {
   const DataType element = facts_.element(atomic.buffer);
-  const bool by_itself = fast_ != nullptr && is_cheap(at_, atomic.index, 4);
+  const bool by_itself = is_fast() && is_cheap(at_, atomic.index, 4);
   const Value indices = by_itself ? nullptr : ir_.local(ir_.vector(ir_.i32), "indices");
   if (!by_itself) ir_.api().SetVolatile(ir_.store(index, indices), 1);
   for (unsigned lane = 0; lane < width_; ++lane) {
@@ -132,8 +118,8 @@ void GangWriter::update_own(const Atomic& atomic, const BufferSlot& buffer, Valu
       at = ir_.load(ir_.i32, ir_.at(ir_.i32, indices, ir_.wide(lane)), 4);
       ir_.api().SetVolatile(at, 1);
     }
-    update(atomic.op, element, true, frame_.element_address(buffer, element, at), nullptr,
-           ir_.lane(given, lane));
+    const Value pointer = frame_.element_address(buffer, element, at);
+    update(atomic.op, element, true, pointer, nullptr, ir_.lane(given, lane));
   }
 }
 
@@ -165,8 +151,9 @@ Value GangWriter::update_each(const Atomic& atomic, const BufferSlot& buffer, bo
   ir_.go_on(lane_begin);
   const Value lane = ir_.call("llvm.cttz", {left, ir_.ones(ir_.boolean)});
   const Value pointer = frame_.element_address(buffer, element, ir_.lane(index, lane));
-  const Value old =
-      update(atomic.op, element, is_own, pointer, ir_.lane(expected, lane), ir_.lane(given, lane));
+  const Value if_this = ir_.lane(expected, lane);
+  const Value value = ir_.lane(given, lane);
+  const Value old = update(atomic.op, element, is_own, pointer, if_this, value);
   if (results != nullptr) {
     ir_.store(ir_.with_lane(ir_.load(whole, results), lane, old), results);
   }

@@ -8,23 +8,14 @@
 #include <mutex>
 
 #include "vyre/backends/cache.h"
-#include "vyre/backends/cpu/gangs.h"
-#include "vyre/backends/cpu/pieces.h"
 #include "vyre/backends/cpu/target.h"
+#include "vyre/backends/variants.h"
 #include "vyre/base/thread.h"
-#include "vyre/passes/inline.h"
-#include "vyre/passes/pass.h"
-#include "vyre/passes/specialise.h"
-#include "vyre/wire/wire.h"
 
 namespace vyre {
 namespace {
 
 constexpr std::string_view kMagic = "vyre-cpu";
-
-Diagnostic no_llvm(const std::string& reason) {
-  return diagnose<message::unavailable_backend>("cpu", reason, "interp");
-}
 
 // LLVM ends the process on what it cannot compile. We jump back instead, and lose the memory that
 // LLVM had.
@@ -65,16 +56,10 @@ std::string on_large_stack(const llvm::Api& api, Make make) {
   return mine.problem;
 }
 
-Result<CpuTarget> target_of(std::string_view kind) {
+Result<Target> find_target(std::string_view kind) {
   const std::optional<CpuTarget> target = kind.empty() ? host_target() : find_cpu_target(kind);
-  if (target) return *target;
+  if (target) return lowering_for(*target);
   return diagnose<message::unavailable_backend>("cpu", "it has no code for this machine", "interp");
-}
-
-Result<std::string> target_text(std::string_view kind) {
-  const Result<CpuTarget> target = target_of(kind);
-  if (!target) return target.diagnostics();
-  return text(*target) + " " VYRE_COMPILER;
 }
 
 // The first time LLVM takes as long to load as a program takes to optimise.
@@ -83,21 +68,28 @@ void prepare_llvm() {
   llvm::load_llvm(reason);
 }
 
-Result<std::shared_ptr<const EmittedCode>> emit_program(const Linked&, Program program,
-                                                        std::string_view kind) {
-  const Result<CpuTarget> target = target_of(kind);
-  if (!target) return target.diagnostics();
-  const CpuReady ready = prepare_cpu(std::move(program), *target);
+// Calls make(api) as LLVM needs it; a diagnostic where that is not there or gives up.
+template <class Make>
+auto with_llvm(const Lowered& lowered, Make make) -> decltype(make(std::declval<llvm::Api>())) {
   std::string reason;
   const llvm::Api* api = llvm::load_llvm(reason);
-  if (api == nullptr) return no_llvm(reason);
-  Result<CpuCode> code = CpuCode{};
-  const std::string problem = on_large_stack(*api, [&] { code = emit_cpu(*api, ready); });
-  if (!problem.empty()) return diagnose<message::no_machine_code>(ready.program.name, problem);
+  if (api == nullptr) {
+    return diagnose<message::unavailable_backend>("cpu", reason, "interp");
+  }
+  std::optional<decltype(make(*api))> made;
+  const std::string problem = on_large_stack(*api, [&] { made = make(*api); });
+  if (problem.empty()) return std::move(*made);
+  return diagnose<message::no_machine_code>(lowered.program.name, problem);
+}
+
+Result<std::shared_ptr<const EmittedCode>> emit_program(std::unique_ptr<Variants> variants) {
+  const Lowered& lowered = variants->general();
+  Result<CpuCode> code =
+      with_llvm(lowered, [&](const llvm::Api& api) { return emit_cpu(api, lowered); });
   if (!code) return code.diagnostics();
   auto made = std::make_shared<CpuProgram>();
-  made->workgroup_size = ready.program.workgroup_size;
-  made->is_limited = ready.is_limited;
+  made->workgroup_size = lowered.program.workgroup_size;
+  made->is_limited = lowered.launch.is_free;
   made->scratch_bytes = code->scratch_bytes;
   made->stack_bytes = code->stack_bytes;
   made->object = std::move(code->object);
@@ -105,20 +97,6 @@ Result<std::shared_ptr<const EmittedCode>> emit_program(const Linked&, Program p
 }
 
 }  // namespace
-
-CpuReady prepare_cpu(Program program, const CpuTarget& target) {
-  CpuReady ready;
-  ready.target = fitted(target, program);
-  if (std::optional<Program> other = regrouped(program, ready.target.width)) {
-    program = std::move(*other);
-    ready.is_limited = true;
-  }
-  program = lower(program, kCpuCapabilities);
-  ready.is_large = is_large(program, ready.target);
-  ready.program = ready.is_large ? with_short_statements(program) : std::move(program);
-  ready.bounds = general_variant(ready.program).bounds;
-  return ready;
-}
 
 std::string CpuProgram::pack() const {
   std::string bytes(kMagic);
@@ -161,19 +139,10 @@ std::shared_ptr<const EmittedCode> unpack_cpu(std::string_view bytes) {
   return program;
 }
 
-Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuText what) {
-  std::string reason;
-  const llvm::Api* api = llvm::load_llvm(reason);
-  if (api == nullptr) return no_llvm(reason);
-  Result<Program> optimised = optimise(linked);
-  if (!optimised) return optimised.diagnostics();
-  const CpuReady made = prepare_cpu(std::move(*optimised), target);
-  Result<std::string> text = std::string();
-  const std::string problem = on_large_stack(*api, [&] { text = print_cpu(*api, made, what); });
-  if (!problem.empty()) return diagnose<message::no_machine_code>(made.program.name, problem);
-  return text;
+Result<std::string> show_cpu(const Lowered& lowered, CpuText what) {
+  return with_llvm(lowered, [&](const llvm::Api& api) { return print_cpu(api, lowered, what); });
 }
 
-const Emitter kCpuEmitter = {target_text, emit_program, unpack_cpu, prepare_llvm};
+const Emitter kCpuEmitter = {find_target, emit_program, unpack_cpu, prepare_llvm};
 
 }  // namespace vyre

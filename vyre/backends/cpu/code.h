@@ -14,9 +14,6 @@
 
 namespace vyre {
 
-// Of an optimised program without calls.
-CpuReady prepare_cpu(Program program, const CpuTarget& target);
-
 // All that running a program takes.
 struct CpuProgram : EmittedCode {
   std::string pack() const override;
@@ -41,6 +38,6 @@ std::shared_ptr<const EmittedCode> unpack_cpu(std::string_view bytes);
 extern const Emitter kCpuEmitter;
 
 // What LLVM is given and makes, for people.
-Result<std::string> show_cpu(const Linked& linked, const CpuTarget& target, CpuText what);
+Result<std::string> show_cpu(const Lowered& lowered, CpuText what);
 
 }  // namespace vyre

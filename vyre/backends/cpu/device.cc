@@ -16,9 +16,9 @@
 #include "vyre/backends/cpu/guard.h"
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/pool.h"
-#include "vyre/backends/cpu/stack.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/base/text.h"
+#include "vyre/base/thread.h"
 #include "vyre/base/zeroed.h"
 
 namespace vyre {
@@ -31,10 +31,15 @@ constexpr std::uint64_t kSmall = 200'000;
 // Rounds that a loop may be thought to have.
 constexpr std::uint64_t kRounds = 64;
 // Invocations of a workgroup whose length is free: a multiple of what all kinds of gangs have.
-constexpr std::uint64_t kGang = 64;
+constexpr std::uint64_t kGang = kMaxLanes;
 constexpr std::uint64_t kLongest = 4096;
+constexpr unsigned kMaxThreads = 1024;
 // What a thread takes first: about a millisecond of it.
 constexpr std::uint64_t kPiece = 8'000'000;
+// What code may take of its caller's stack, which may be small. What needs more runs on a thread of
+// its own, where a signal that arrives meanwhile is handled too.
+constexpr std::uint64_t kMaxCallerStack = 48 << 10;
+constexpr std::uint64_t kForSignals = 64 << 10;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
 constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 
@@ -193,89 +198,105 @@ class CpuDevice : public Device {
  private:
   Result<void> run_one(const Launch& launch, const RunOptions& options) const {
     const auto& kernel = static_cast<const CodeKernel&>(*launch.kernel);
-    const std::size_t count = launch.buffers.size();
-    std::vector<std::uint64_t> arguments(argument_at(count, CpuArgument::Count));
-    const auto argument = [&](CpuArgument which) -> std::uint64_t& {
-      return arguments[argument_at(count, which)];
-    };
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      total += launch.buffers[i].bytes;
-      const auto* memory = static_cast<const HostMemory*>(launch.buffers[i].memory);
-      if (memory != nullptr) arguments[2 * i] = reinterpret_cast<std::uint64_t>(memory->bytes);
-      arguments[2 * i + 1] = launch.buffers[i].bytes / kernel.strides[i];
-    }
-    // In the workgroups that the code has. Where their length is free, there are enough for all
-    // threads.
-    std::array<std::uint64_t, 3> invocations{};
-    std::array<std::uint64_t, 3> size{};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      invocations[axis] = std::uint64_t{launch.grid[axis]} * kernel.workgroup_size[axis];
-      size[axis] = kernel.program->workgroup_size[axis];
-    }
-    const unsigned threads = options.threads == 0 ? worker_count() : options.threads;
-    if (kernel.program->is_limited) {
-      const std::uint64_t rows = invocations[1] * invocations[2];
-      const std::uint64_t share = invocations[0] * rows / (8 * threads) + 1;
-      size[0] = std::clamp((share + kGang - 1) / kGang * kGang, kGang, kLongest);
-    }
-    std::uint64_t groups = 1;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const std::uint64_t along = (invocations[axis] + size[axis] - 1) / size[axis];
-      arguments[argument_at(count, CpuArgument::GroupsX) + axis] = along;
-      // More than that would never end.
-      constexpr std::uint64_t kEndless = std::uint64_t{1} << 62;
-      const bool is_endless = __builtin_mul_overflow(groups, along, &groups);
-      if (is_endless || groups > kEndless) groups = kEndless;
-    }
-    argument(CpuArgument::InvocationsX) = invocations[0];
-    argument(CpuArgument::InvocationsY) = invocations[1];
-    argument(CpuArgument::RowSize) = size[0];
-    argument(CpuArgument::Streams) = total > 2 * cache_bytes() * worker_count() ? 1 : 0;
+    const CpuProgram& program = *kernel.program;
+    const unsigned threads =
+        options.threads == 0 ? worker_count() : std::min(options.threads, kMaxThreads);
     static const std::atomic<bool> never = false;
     const std::atomic<bool>& stop = options.stop != nullptr ? *options.stop : never;
-    static_assert(sizeof stop == 1 && std::atomic<bool>::is_always_lock_free);
-    argument(CpuArgument::Stop) = reinterpret_cast<std::uint64_t>(&stop);
-    if (groups == 0) return {};
+    const Call call = call_of(launch, kernel, threads, stop);
+    if (call.groups == 0) return {};
 
     std::uint64_t places = kernel.expressions;
-    for (std::uint64_t each : size) places *= each;
-    const std::uint64_t work = groups > kSmall ? kSmall : groups * std::min(places, kSmall);
+    for (std::uint64_t each : call.size) places *= each;
+    const std::uint64_t work =
+        call.groups > kSmall ? kSmall : call.groups * std::min(places, kSmall);
     Job job;
-    job.count = groups;
+    job.count = call.groups;
     job.threads = work < kSmall ? 1 : threads;
     // Each thread has memory of its own, which may be much.
-    const std::uint64_t own = kernel.program->scratch_bytes + kernel.program->stack_bytes;
+    const std::uint64_t own = program.scratch_bytes + program.stack_bytes;
     const std::uint64_t fitting = own == 0 ? threads : physical_memory() / 2 / own;
     if (fitting == 0) return diagnose<message::out_of_memory>(own, info_.name);
     job.threads = static_cast<unsigned>(std::min<std::uint64_t>(job.threads, fitting));
     job.piece = kPiece / places + 1;
     std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
-      thread_local Scratch scratch;
-      std::byte* memory = scratch.get(kernel.program->scratch_bytes, guard_);
-      if (memory == nullptr) {
-        lacks_memory = true;
-        return;
-      }
-      const CpuKernel code = kernel.code->kernel;
-      const std::uint64_t bytes = kernel.program->stack_bytes;
-      if (bytes <= kMaxCallerStack) return code(arguments.data(), begin, end, memory);
-      thread_local OwnStack stack;
-      if (!stack.call(bytes, code, arguments.data(), begin, end, memory)) lacks_memory = true;
+      if (!run_groups(kernel, call, begin, end)) lacks_memory = true;
     };
     job.stopped = [&] { return stop.load(std::memory_order_relaxed); };
     if (options.progress) {
       job.progress = [&](std::uint64_t done) {
-        options.progress(static_cast<double>(done) / static_cast<double>(groups));
+        options.progress(static_cast<double>(done) / static_cast<double>(call.groups));
       };
     }
     run_job(job);
-    if (lacks_memory) {
-      return diagnose<message::out_of_memory>(own, info_.name);
-    }
-    if (stop.load(std::memory_order_relaxed)) return diagnose<message::interrupted>();
+    if (lacks_memory) return diagnose<message::out_of_memory>(own, info_.name);
+    if (job.stopped()) return diagnose<message::interrupted>();
     return {};
+  }
+
+  // What the code of a launch is called with.
+  struct Call {
+    std::vector<std::uint64_t> arguments;
+    std::array<std::uint64_t, 3> size{};  // of the workgroups that the code has
+    std::uint64_t groups = 1;             // how many of them
+  };
+  static Call call_of(const Launch& launch, const CodeKernel& kernel, unsigned threads,
+                      const std::atomic<bool>& stop) {
+    const std::size_t count = launch.buffers.size();
+    Call call{std::vector<std::uint64_t>(argument_at(count, CpuArgument::Count))};
+    const auto argument = [&](CpuArgument which) -> std::uint64_t& {
+      return call.arguments[argument_at(count, which)];
+    };
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      total += launch.buffers[i].bytes;
+      const auto* memory = static_cast<const HostMemory*>(launch.buffers[i].memory);
+      if (memory != nullptr) call.arguments[2 * i] = reinterpret_cast<std::uint64_t>(memory->bytes);
+      call.arguments[2 * i + 1] = launch.buffers[i].bytes / kernel.strides[i];
+    }
+    std::array<std::uint64_t, 3> invocations{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      invocations[axis] = std::uint64_t{launch.grid[axis]} * kernel.workgroup_size[axis];
+      call.size[axis] = kernel.program->workgroup_size[axis];
+    }
+    // Where the length of workgroups is free, there are enough of them for all threads.
+    if (kernel.program->is_limited) {
+      const std::uint64_t rows = invocations[1] * invocations[2];
+      const std::uint64_t share = invocations[0] * rows / (8 * threads) + 1;
+      call.size[0] = std::clamp((share + kGang - 1) / kGang * kGang, kGang, kLongest);
+    }
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const std::uint64_t along = (invocations[axis] + call.size[axis] - 1) / call.size[axis];
+      call.arguments[argument_at(count, CpuArgument::GroupsX) + axis] = along;
+      // More than that would never end.
+      constexpr std::uint64_t kEndless = std::uint64_t{1} << 62;
+      const bool is_endless = __builtin_mul_overflow(call.groups, along, &call.groups);
+      if (is_endless || call.groups > kEndless) call.groups = kEndless;
+    }
+    argument(CpuArgument::InvocationsX) = invocations[0];
+    argument(CpuArgument::InvocationsY) = invocations[1];
+    argument(CpuArgument::RowSize) = call.size[0];
+    argument(CpuArgument::Streams) = total > 2 * cache_bytes() * worker_count() ? 1 : 0;
+    static_assert(sizeof stop == 1 && std::atomic<bool>::is_always_lock_free);
+    argument(CpuArgument::Stop) = reinterpret_cast<std::uint64_t>(&stop);
+    return call;
+  }
+
+  // Workgroups [begin, end), on this thread; false: it lacks memory.
+  bool run_groups(const CodeKernel& kernel, const Call& call, std::uint64_t begin,
+                  std::uint64_t end) const {
+    thread_local Scratch scratch;
+    std::byte* memory = scratch.get(kernel.program->scratch_bytes, guard_);
+    if (memory == nullptr) return false;
+    const auto run = [&] { kernel.code->kernel(call.arguments.data(), begin, end, memory); };
+    const std::uint64_t bytes = kernel.program->stack_bytes;
+    if (bytes <= kMaxCallerStack) {
+      run();
+      return true;
+    }
+    Thread thread;
+    return thread.start(run, bytes + kForSignals);
   }
 
   DeviceInfo info_;

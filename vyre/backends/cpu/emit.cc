@@ -7,21 +7,24 @@ namespace {
 
 // What the vector code needs of LLVM's optimiser: values instead of memory, nothing twice, nothing
 // in loops that does not change there.
-constexpr const char* kPasses =
-    "sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,loop-simplify,lcssa,"
-    "loop-mssa(licm),sroa,gvn,dse,adce,simplifycfg";
-
-// What the functions of a large program get of it: what takes about the same time for each
-// instruction.
-constexpr const char* kFewPasses = "sroa,early-cse,simplifycfg,adce";
+std::string passes_for(const CpuFacts& facts) {
+  // In the functions of a large program, what takes about the same time for each instruction.
+  if (facts.is_large) return "sroa,early-cse,simplifycfg,adce";
+  // "instcombine" mends the addresses of short code, and takes a sixth of the time of long code.
+  constexpr std::size_t kLong = 1000;
+  const bool is_long = facts.body.exprs.size() > kLong;
+  return std::string(facts.target.is_scalar ? "sroa,scalarizer," : "") +
+         "sroa,early-cse<memssa>,simplifycfg," +
+         (is_long ? "instsimplify" : "instcombine<no-verify-fixpoint>") +
+         ",loop-simplify,lcssa,loop-mssa(licm),sroa,gvn,dse,adce,simplifycfg";
+}
 
 // Owns what LLVM compiles with.
 class Machine {
  public:
-  Machine(const llvm::Api& api, const CpuTarget& target, bool is_large) : api_(api) {
-    passes_ = std::string(target.is_scalar ? "sroa,scalarizer," : "") + kPasses;
-    if (is_large) passes_ = kFewPasses;
-
+  Machine(const llvm::Api& api, const CpuFacts& facts)
+      : api_(api), passes_("function(" + passes_for(facts) + ")") {
+    const CpuTarget& target = facts.target;
     llvm::Target found = nullptr;
     char* message = nullptr;
     if (api.GetTargetFromTriple(target.triple.c_str(), &found, &message) != 0) {
@@ -46,8 +49,7 @@ class Machine {
   }
   bool optimise(Ir& ir) {
     const llvm::PassOptions options = api_.CreatePassBuilderOptions();
-    const std::string passes = "function(" + passes_ + ")";
-    const llvm::Error error = api_.RunPasses(ir.module(), passes.c_str(), machine_, options);
+    const llvm::Error error = api_.RunPasses(ir.module(), passes_.c_str(), machine_, options);
     api_.DisposePassBuilderOptions(options);
     if (error == nullptr) return true;
     char* message = api_.GetErrorMessage(error);
@@ -72,20 +74,21 @@ class Machine {
 
  private:
   const llvm::Api& api_;
-  std::string passes_;
+  const std::string passes_;
   llvm::TargetMachine machine_ = nullptr;
 };
 
-Result<std::string> produce(const llvm::Api& api, const CpuReady& ready,
+Result<std::string> produce(const llvm::Api& api, const Lowered& lowered,
                             std::optional<CpuText> what, CpuCode& code) {
-  Machine machine(api, ready.target, ready.is_large);
+  const CpuFacts facts(lowered);
+  Machine machine(api, facts);
   const auto failed = [&] {
-    return diagnose<message::no_machine_code>(ready.program.name, machine.problem);
+    return diagnose<message::no_machine_code>(lowered.program.name, machine.problem);
   };
   if (!machine.problem.empty()) return failed();
-  KernelWriter kernel(api, ready);
+  KernelWriter kernel(api, facts);
   Ir& ir = kernel.ir();
-  machine.prepare(ir, ready.target);
+  machine.prepare(ir, facts.target);
   kernel.write();
   code.scratch_bytes = kernel.scratch_bytes();
   char* message = nullptr;
@@ -109,17 +112,17 @@ Result<std::string> produce(const llvm::Api& api, const CpuReady& ready,
 
 }  // namespace
 
-Result<CpuCode> emit_cpu(const llvm::Api& api, const CpuReady& ready) {
+Result<CpuCode> emit_cpu(const llvm::Api& api, const Lowered& lowered) {
   CpuCode code;
-  Result<std::string> object = produce(api, ready, {}, code);
+  Result<std::string> object = produce(api, lowered, {}, code);
   if (!object) return object.diagnostics();
   code.object = std::move(*object);
   return code;
 }
 
-Result<std::string> print_cpu(const llvm::Api& api, const CpuReady& ready, CpuText what) {
+Result<std::string> print_cpu(const llvm::Api& api, const Lowered& lowered, CpuText what) {
   CpuCode code;
-  return produce(api, ready, what, code);
+  return produce(api, lowered, what, code);
 }
 
 }  // namespace vyre

@@ -13,7 +13,7 @@
 
 #include "vyre/backends/cpu/llvm.h"
 #include "vyre/base/result.h"
-#include "vyre/passes/bounds.h"
+#include "vyre/passes/lowered.h"
 
 namespace vyre {
 
@@ -55,17 +55,6 @@ struct CpuTarget {
 inline bool has_masks(const CpuTarget& target) { return target.bits == 512 && !target.is_scalar; }
 inline bool is_avx2(const CpuTarget& target) { return target.name == "x86-64-v3"; }
 
-// What is compiled: an optimised program in workgroups that fit the target.
-struct CpuReady {
-  Program program;
-  Bounds bounds;     // what is known of its accesses
-  CpuTarget target;  // with the width that fits the program
-  // Its workgroups have any length along x, a multiple of the width, and along x and y there may be
-  // fewer invocations than they have places.
-  bool is_limited = false;
-  bool is_large = false;  // and to be written in pieces
-};
-
 struct CpuCode {
   std::string object;               // an ELF object with vyre_kernel
   std::uint64_t scratch_bytes = 0;  // that a thread needs
@@ -77,8 +66,9 @@ inline constexpr std::uint64_t kScratchAlign = 512;
 
 enum class CpuText : std::uint8_t { Llvm, Assembly };
 
-Result<CpuCode> emit_cpu(const llvm::Api& api, const CpuReady& ready);
+// Of a program that was lowered for a CPU.
+Result<CpuCode> emit_cpu(const llvm::Api& api, const Lowered& lowered);
 // The same for people.
-Result<std::string> print_cpu(const llvm::Api& api, const CpuReady& ready, CpuText what);
+Result<std::string> print_cpu(const llvm::Api& api, const Lowered& lowered, CpuText what);
 
 }  // namespace vyre

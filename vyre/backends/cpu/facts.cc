@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "vyre/backends/cpu/ops.h"
-#include "vyre/ir/reach.h"
+#include "vyre/backends/cpu/target.h"
+#include "vyre/ir/walk.h"
 
 namespace vyre {
 namespace {
@@ -20,18 +21,18 @@ constexpr unsigned kMaxScopes = 100;
 
 }  // namespace
 
-CpuFacts::CpuFacts(const CpuReady& ready)
-    : program(ready.program),
+CpuFacts::CpuFacts(const Lowered& lowered)
+    : program(lowered.program),
       body(program.body),
-      bounds(ready.bounds),
-      target(ready.target),
+      bounds(lowered.bounds),
+      target(target_of(lowered)),
       width(target.width),
-      is_limited(ready.is_limited),
-      is_large(ready.is_large),
-      shapes(shapes_of(program)),
-      types(types_of(body, program.buffers, {}, {})),
-      records(is_large ? Records{} : find_records(program, shapes)),
-      bound(bound_values(body)),
+      shapes(lowered.shapes),
+      types(lowered.types),
+      is_limited(lowered.launch.is_free),
+      is_large(vyre::is_large(program, target, shapes, types)),
+      records(is_large ? Records{} : find_records(program, shapes, lowered.places.bound)),
+      bound(lowered.places.bound),
       updated(only_updated(program)),
       owners(body.stmts.size()),
       collective(body.stmts.size()),
@@ -43,12 +44,12 @@ CpuFacts::CpuFacts(const CpuReady& ready)
   std::uint32_t segment = 0;
   number_segments(StmtId{0u}, StmtId{body.stmts.size()}, segment);
   find_leaving();
+  if (is_large) pieces = find_pieces(program, target, shapes, types, collective);
   find_locals();
   for (Extent extent : {Extent::Row, Extent::Workgroup}) {
     early_[static_cast<std::size_t>(extent)] = find_early(extent);
   }
   find_crossing();
-  if (is_large) find_shared();
 }
 
 void CpuFacts::find_layout() {
@@ -120,9 +121,12 @@ void CpuFacts::number_segments(StmtId begin, StmtId end, std::uint32_t& segment)
 }
 
 bool CpuFacts::splits(StmtId id) const {
-  if (const If* branch = std::get_if<If>(&body[id])) return !is_scalar(branch->condition);
-  const For* loop = std::get_if<For>(&body[id]);
-  return loop != nullptr && (!is_scalar(loop->from) || !is_scalar(loop->to));
+  bool apart = false;
+  visit(
+      body[id], [&](const If& branch) { apart = !is_scalar(branch.condition); },
+      [&](const For& loop) { apart = !is_scalar(loop.from) || !is_scalar(loop.to); },
+      Nothing<Let, Assign, Store, Atomic, Block, Break, Return, Barrier>());
+  return apart;
 }
 
 // What is inside a statement comes after it.
@@ -130,17 +134,20 @@ void CpuFacts::find_leaving() {
   for (std::size_t i = body.stmts.size(); i-- > 0;) {
     const StmtId id{i};
     Leaving& own = leaving[i];
-    own.returns = own.returns || std::holds_alternative<Return>(body[id]);
-    own.breaks = own.breaks || std::holds_alternative<Break>(body[id]);
     const bool apart = splits(id);
     own.some_return = own.some_return || (own.returns && apart);
     own.some_break = own.some_break || (own.breaks && apart);
-    if (std::holds_alternative<For>(body[id])) {
-      // A `break` ends with its loop. In a loop that some have left, what follows is for a part.
-      own.some_leave_loop = own.some_return || own.some_break;
-      own.some_return = own.returns && own.some_leave_loop;
-      own.breaks = own.some_break = false;
-    }
+    visit(
+        body[id], [&](const Return&) { own.returns = true; },
+        [&](const Break&) { own.breaks = true; },
+        [&](const For&) {
+          // A `break` ends with its loop. In a loop that some have left, what follows is for a
+          // part.
+          own.some_leave_loop = own.some_return || own.some_break;
+          own.some_return = own.returns && own.some_leave_loop;
+          own.breaks = own.some_break = false;
+        },
+        Nothing<Let, Assign, Store, Atomic, If, Block, Barrier>());
     if (!owner(id).exists()) continue;
     Leaving& outer = leaving[owner(id).index];
     outer.returns = outer.returns || own.returns;
@@ -155,7 +162,9 @@ void CpuFacts::find_locals() {
     const Stmt& stmt = body.stmts[i];
     const auto use = [&](LocalId id) -> LocalFacts& {
       LocalFacts& local = locals[id.index];
-      local.crosses = local.crosses || segments[local.declared.index] != segments[i];
+      const std::uint32_t home = local.declared.index;
+      local.crosses = local.crosses || segments[home] != segments[i];
+      local.is_shared = local.is_shared || (is_large && pieces.of[home] != pieces.of[i]);
       return local;
     };
     if (const LocalId local = declared(stmt); local.exists()) {
@@ -229,6 +238,9 @@ void CpuFacts::find_crossing() {
     // The variable of a loop that all run together is one value.
     local.crosses = local.crosses && !(std::holds_alternative<For>(body[local.declared]) &&
                                        is_collective(local.declared));
+    // What is computed again elsewhere may depend on the counters of loops around it.
+    local.is_shared =
+        is_large && (local.is_shared || local.crosses || is_collective(local.declared));
   }
   // Gangs with loops of their own have no use for code of their own.
   std::uint64_t weight = 0;
@@ -239,22 +251,6 @@ void CpuFacts::find_crossing() {
   can_unroll = has_barriers && !is_large && layout.in_rows && program.workgroup_size[2] == 1 &&
                layout.row_invocations % width == 0 && !returns_far &&
                layout.gangs * crossing <= kMaxCrossing && layout.gangs * weight <= kMaxUnrolled;
-}
-
-void CpuFacts::find_shared() {
-  pieces = find_pieces(program, target, shapes, types, collective);
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    const auto use = [&](LocalId id) {
-      LocalFacts& local = locals[id.index];
-      if (pieces.of[local.declared.index] != pieces.of[i]) local.is_shared = true;
-    };
-    for (LocalId local : read_locals(body, body.stmts[i])) use(local);
-    if (const Assign* given = std::get_if<Assign>(&body.stmts[i])) use(given->local);
-  }
-  // What is computed again elsewhere may depend on the counters of loops around it.
-  for (LocalFacts& local : locals) {
-    local.is_shared = local.is_shared || local.crosses || is_collective(local.declared);
-  }
 }
 
 // Lanes that have left a loop or the program never come back; those that skip a branch do.

@@ -12,7 +12,7 @@
 #include "vyre/backends/cpu/records.h"
 #include "vyre/ir/typing.h"
 #include "vyre/passes/affine.h"
-#include "vyre/passes/updates.h"
+#include "vyre/passes/regroup.h"
 
 namespace vyre {
 
@@ -56,19 +56,19 @@ struct LocalFacts {
 struct CpuFacts {
   using Kind = Shape::Kind;
 
-  explicit CpuFacts(const CpuReady& ready);
+  explicit CpuFacts(const Lowered& lowered);
 
   const Program& program;
   const Body& body;
   const Bounds& bounds;
-  const CpuTarget& target;
+  const CpuTarget target;  // with the lanes that the program runs in
   const unsigned width;
+  const Shapes& shapes;
+  const Types& types;
   const bool is_limited;  // there may be fewer invocations than places
   const bool is_large;    // and written in pieces
-  const Shapes shapes;
-  const Types types;
   const Records records;
-  const std::vector<ExprId> bound;             // of locals: the values that they always have
+  const std::vector<ExprId>& bound;            // of locals: the values that they always have
   const std::map<BufferId, AtomicOp> updated;  // buffers that are only updated
   GangLayout layout;
   bool has_barriers = false;
@@ -93,6 +93,11 @@ struct CpuFacts {
     return kind(index) == Kind::Linear && shapes[index].stride == 1;
   }
   DataType element(BufferId buffer) const { return program.buffers[buffer.index].element; }
+  // Whether it is known to have at most 2^31 elements.
+  bool is_short(BufferId buffer) const {
+    const std::uint32_t count = program.buffers[buffer.index].count;
+    return count != 0 && count <= 1u << 31;
+  }
   BufferAccess access(BufferId buffer) const { return program.buffers[buffer.index].access; }
 
   // Words that nobody writes: whichever gang loads them, they are the same.
@@ -140,7 +145,6 @@ struct CpuFacts {
   std::vector<Early> find_early(Extent extent) const;
   Early early_of(ExprId id, Extent extent, const std::vector<Early>& known) const;
   void find_crossing();
-  void find_shared();
   template <class Visit>
   void for_each_source(ExprId id, Visit visit) const;
 

@@ -26,21 +26,17 @@ void Frame::make_zeros() {
   ir.api().SetLinkage(zeros, llvm::kPrivate);
 }
 
-void Frame::take_arguments(const std::function<Value(Ir::Type, CpuArgument)>& get) {
-  const auto number = [&](CpuArgument which) { return get(ir.i64, which); };
-  groups = {number(CpuArgument::GroupsX), number(CpuArgument::GroupsY),
-            number(CpuArgument::GroupsZ)};
-  limits = {number(CpuArgument::InvocationsX), number(CpuArgument::InvocationsY)};
-  row_size = number(CpuArgument::RowSize);
-  if (!facts.is_large) streams = ir.not_zero(number(CpuArgument::Streams));
-  stop_ = get(ir.pointer(), CpuArgument::Stop);
-  sink = ir.local(ir.vector(ir.i64, 2), "sink");
-}
-
 void Frame::load_arguments() {
-  take_arguments([&](Ir::Type type, CpuArgument which) {
+  const auto get = [&](CpuArgument which, Ir::Type type) {
     return ir.load(type, argument(argument_at(facts.program.buffers.size(), which)));
-  });
+  };
+  groups = {get(CpuArgument::GroupsX, ir.i64), get(CpuArgument::GroupsY, ir.i64),
+            get(CpuArgument::GroupsZ, ir.i64)};
+  limits = {get(CpuArgument::InvocationsX, ir.i64), get(CpuArgument::InvocationsY, ir.i64)};
+  row_size = get(CpuArgument::RowSize, ir.i64);
+  if (!facts.is_large) streams = ir.not_zero(get(CpuArgument::Streams, ir.i64));
+  stop_ = get(CpuArgument::Stop, ir.pointer());
+  sink = ir.local(ir.vector(ir.i64, 2), "sink");
 }
 
 Value Frame::declare(const std::string& name) {
@@ -62,13 +58,10 @@ void Frame::enter_piece(std::uint32_t number) {
   load_arguments();
 }
 
-void Frame::leave_if_stopped(Ir::Block stop, Ir::Block on) {
+void Frame::leave_if_stopped() {
   const Value asked = ir.load(ir.i8, stop_);
   ir.api().SetVolatile(asked, 1);
-  ir.branch(ir.not_zero(asked), stop, on);
-  ir.go_on(stop);
-  ir.leave();
-  ir.go_on(on);
+  ir.only_if(ir.not_zero(asked), "stop", "on", [&] { ir.leave(); });
 }
 
 // --- Memory

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,6 @@ struct BufferSlot {
   Ir::Value length = nullptr;    // i64
   Ir::Value copy = nullptr;      // of this thread alone; null: there is none
   Ir::Value has_copy = nullptr;  // whether it is in use
-  Ir::Value checked = nullptr;   // the memory of a local one in code that checks
   bool is_local = false;         // of the function
   std::uint64_t offset = 0;      // in the memory of the thread, of workgroup memory
   std::uint32_t function = 0;
@@ -58,9 +56,7 @@ class Frame {
   // --- Functions
   void set_attributes(Value function);
   void make_zeros();
-  // get(type, argument) gives the value of an argument of the kernel.
-  void take_arguments(const std::function<Value(Ir::Type, CpuArgument)>& get);
-  // From the memory that `arguments` points to.
+  // Of the kernel, from the memory that `arguments` points to.
   Value argument(std::size_t i) { return ir.at(ir.i64, arguments, ir.wide(i)); }
   void load_arguments();
   // One of the functions of a large program, which get the memory of the thread.
@@ -68,8 +64,8 @@ class Frame {
   void call(Value function);
   // At the beginning of one that is a piece of the program.
   void enter_piece(std::uint32_t number);
-  // Goes to `stop`, where the function ends, if the run shall end, and to `on` otherwise.
-  void leave_if_stopped(Ir::Block stop, Ir::Block on);
+  // The function ends here if the run shall end.
+  void leave_if_stopped();
 
   // --- Memory
   // Memory of the thread, aligned for any vector that it holds.

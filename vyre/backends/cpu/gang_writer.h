@@ -69,16 +69,15 @@ class GangWriter {
   void begin_statement(StmtId id);
   Value test(ExprId condition) { return ops_.truth(scalar(condition)); }
   Value test(Operation op, ExprId a, ExprId b) {
-    return ops_.truth(ops_.apply(op, scalar(a), scalar(b)));
+    const Lanes first = scalar(a);
+    return ops_.truth(ops_.apply(op, first, scalar(b)));
   }
   // Of the first lane, as a number of 32 bits; and of all lanes.
   Value word(ExprId id) { return ops_.whole(scalar(id)).parts[0]; }
   Value words(ExprId id) { return ops_.splat(ops_.whole(value(id))).parts[0]; }
-  // Loops look now and then whether to go on at all. Gives the memory of how many rounds are left
-  // until then; null for a short loop without others in it.
-  Value count_rounds(StmtId id, const For& loop);
-  void begin_round(Value rounds);
-  void set_variable(const For& loop, Value now);
+  // Writes a loop: more(now) gives whether there is a round with this counter, round() writes it.
+  template <class More, class Round>
+  void write_loop(Loop& open, const For& loop, Value from, More more, Round round);
   std::vector<Loop>& loops() { return loops_; }
 
   // Values at the beginning of a row, before the first statement; and in a round of a loop (none:
@@ -135,10 +134,12 @@ class GangWriter {
   void branch_together(StmtId id, const If& branch, Value test, Ir::Block after);
   void branch_apart(StmtId id, const If& branch, Value test, Ir::Block after);
   void repeat(StmtId id, const For& loop);
+  Value count_rounds(StmtId id, const For& loop);
+  void begin_round(Value rounds);
+  void set_variable(const For& loop, Value now);
   void drop_those_that_left(StmtId id);
   void drop_those_that_left();
   bool is_break(StmtId id) const;
-  bool only_breaks(StmtId loop) const;
   void break_some(Value test);
   void leave_loop();
   void leave_gang();
@@ -146,9 +147,8 @@ class GangWriter {
   void save_gang();
 
   // --- Memory (memory.cc)
-  bool is_assumed(ExprId access) const {
-    return fast_ != nullptr && fast_->in_bounds.contains({at_, access});
-  }
+  bool is_fast() const { return fast_ != &kNothingKnown; }
+  bool is_assumed(ExprId access) const { return fast_->in_bounds.contains({at_, access}); }
   bool is_inside(ExprId access) const {
     return facts_.bounds.is_proved(at_, access) || is_assumed(access);
   }
@@ -211,7 +211,7 @@ class GangWriter {
   unsigned conditions_ = 0;        // that what is being written depends on
 
   // What is known in it.
-  const FastRow* fast_ = nullptr;  // null: everything is checked
+  const FastRow* fast_ = &kNothingKnown;
   KnownRows known_;
   std::map<std::size_t, std::vector<Value>> record_parts_;  // the elements of records
   std::set<std::pair<StmtId, Terms>> fetched_;              // stretches, in loops
@@ -234,5 +234,29 @@ class GangWriter {
   std::vector<Value> functions_;  // those that are called
   std::vector<WaitingPiece> waiting_pieces_;
 };
+
+template <class More, class Round>
+void GangWriter::write_loop(Loop& open, const For& loop, Value from, More more, Round round) {
+  const Value counter = ir_.local(ir_.type(from), body_[loop.variable].name.c_str());
+  ir_.store(from, counter);
+  const Value rounds = count_rounds(open.id, loop);
+  const Ir::Block head = ir_.block("loop");
+  const Ir::Block inside = ir_.block("round");
+  ir_.jump(head);
+  ir_.go_on(head);
+  const Value now = ir_.load(ir_.type(from), counter);
+  begin_round(rounds);
+  ir_.branch(more(now), inside, open.exit);
+  ir_.go_on(inside);
+  set_variable(loop, now);
+  loops_.push_back(open);
+  round();
+  loops_.pop_back();
+  if (!ir_.is_closed()) {
+    ir_.store(ir_.add(now, ir_.like(now, 32, 1)), counter);
+    ir_.jump(head);
+  }
+  ir_.go_on(open.exit);
+}
 
 }  // namespace vyre

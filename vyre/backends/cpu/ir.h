@@ -173,7 +173,23 @@ class Ir {
   }
   // Calls body(counter) for each i64 from `from` up to `to`; it may make blocks of its own.
   template <class Body>
-  void loop(const char* name, Value from, Value to, Body body);
+  void loop(const char* name, Value from, Value to, Body body) {
+    const Block before = here();
+    const Block head = block(name);
+    const Block inside = block("body");
+    const Block after = block("behind");
+    jump(head);
+    go_on(head);
+    const Value counter = phi(i64, {{from, before}});
+    branch(compare(llvm::Compare::Ult, counter, to), inside, after);
+    go_on(inside);
+    body(counter);
+    Value next = add(counter, wide(1));
+    Block end = here();
+    jump(head);
+    api_.AddIncoming(counter, &next, &end, 1);
+    go_on(after);
+  }
 
   // --- Functions
   static constexpr unsigned kFunction = 0xffffffff;  // where the attributes of a function are
@@ -216,24 +232,5 @@ class Ir {
   std::map<std::string, std::uint64_t> frames_;
   std::string problem_;
 };
-
-template <class Body>
-void Ir::loop(const char* name, Value from, Value to, Body body) {
-  const Block before = here();
-  const Block head = block(name);
-  const Block inside = block("body");
-  const Block after = block("behind");
-  jump(head);
-  go_on(head);
-  const Value counter = phi(i64, {{from, before}});
-  branch(compare(llvm::Compare::Ult, counter, to), inside, after);
-  go_on(inside);
-  body(counter);
-  Value next = add(counter, wide(1));
-  Block end = here();
-  jump(head);
-  api_.AddIncoming(counter, &next, &end, 1);
-  go_on(after);
-}
 
 }  // namespace vyre

@@ -16,66 +16,73 @@ constexpr std::uint64_t kMaxCopied = 2048;
 constexpr std::uint64_t kOutside = 1024;
 constexpr std::uint64_t kOfACall = 64;
 
+std::uint64_t bytes_of(const BufferDecl& buffer) {
+  return std::uint64_t{buffer.count} * stride(buffer.element);
+}
+
 }  // namespace
 
 // --- Functions
 
 void KernelWriter::write() { facts_.is_large ? write_large() : write_small(); }
 
+std::vector<Ir::Type> KernelWriter::parameters() {
+  return {ir_.pointer(), ir_.i64, ir_.i64, ir_.pointer()};
+}
+
 Value KernelWriter::declare_kernel() {
-  std::array<Ir::Type, 4> parameters{ir_.pointer(), ir_.i64, ir_.i64, ir_.pointer()};
-  const Value kernel = ir_.declare("vyre_kernel", parameters, true);
+  std::vector<Ir::Type> types = parameters();
+  const Value kernel = ir_.declare("vyre_kernel", types, true);
   frame_.set_attributes(kernel);
   return kernel;
 }
 
-// One function that has each buffer as a parameter, as they do not overlap, then the other
-// arguments and those of the kernel; and the kernel, which calls it.
+void KernelWriter::enter_kernel() {
+  frame_.arguments = ir_.parameter(0);
+  frame_.scratch = ir_.parameter(3);
+  frame_.load_arguments();
+}
+
+// One function that has the parameters of the kernel, and each buffer, as they do not overlap; and
+// the kernel, which calls it.
 void KernelWriter::write_small() {
-  const std::size_t count = facts_.program.buffers.size();
-  std::vector<Ir::Type> types;
-  for (std::size_t i = 0; i < count; ++i) types.insert(types.end(), {ir_.pointer(), ir_.i64});
-  types.resize(argument_at(count, CpuArgument::Count), ir_.i64);
-  types[argument_at(count, CpuArgument::Stop)] = ir_.pointer();
-  const auto arguments = static_cast<unsigned>(types.size());
-  types.insert(types.end(), {ir_.i64, ir_.i64, ir_.pointer()});
+  const auto count = static_cast<unsigned>(facts_.program.buffers.size());
+  std::vector<Ir::Type> types = parameters();
+  types.resize(4 + count, ir_.pointer());
   const Value inner = ir_.declare("workgroups", types, false);
   frame_.set_attributes(inner);
   ir_.attribute(inner, Ir::kFunction, "noinline");
   // Parameters are numbered from 1 here.
-  for (unsigned i = 0; i < count; ++i) ir_.attribute(inner, 2 * i + 1, "noalias");
-  ir_.attribute(inner, arguments + 3, "noalias");
+  ir_.attribute(inner, 1, "noalias");
+  for (unsigned i = 4; i <= types.size(); ++i) ir_.attribute(inner, i, "noalias");
   const auto enter = [&] {
+    enter_kernel();
     for (unsigned i = 0; i < count; ++i) {
-      frame_.buffers.push_back({ir_.parameter(2 * i), ir_.parameter(2 * i + 1)});
+      const Value length = ir_.load(ir_.i64, frame_.argument(2 * i + 1));
+      frame_.buffers.push_back({ir_.parameter(4 + i), length});
     }
-    frame_.scratch = ir_.parameter(arguments + 2);
   };
   ir_.define(inner, enter, [&] {
-    frame_.take_arguments([&](Ir::Type, CpuArgument which) {
-      return ir_.parameter(static_cast<unsigned>(argument_at(count, which)));
-    });
     frame_.make_zeros();
     make_workgroup_memory();
     make_copies();
     fill_copies();
-    write_groups(ir_.parameter(arguments), ir_.parameter(arguments + 1));
+    write_groups(ir_.parameter(1), ir_.parameter(2));
     join_copies();
     if (facts_.target.triple.starts_with("x86_64")) {
       ir_.call("llvm.x86.sse.sfence", std::span<Ir::Type>(), {});
     }
   });
-  ir_.define(
-      declare_kernel(), [] {},
-      [&] {
-        frame_.arguments = ir_.parameter(0);
-        std::vector<Value> passed;
-        for (unsigned i = 0; i < arguments; ++i) {
-          passed.push_back(ir_.load(types[i], frame_.argument(i)));
-        }
-        for (unsigned i = 1; i < 4; ++i) passed.push_back(ir_.parameter(i));
-        ir_.call_function(inner, passed);
-      });
+  const auto call = [&] {
+    frame_.arguments = ir_.parameter(0);
+    std::vector<Value> passed;
+    for (unsigned i = 0; i < 4; ++i) passed.push_back(ir_.parameter(i));
+    for (unsigned i = 0; i < count; ++i) {
+      passed.push_back(ir_.load(ir_.pointer(), frame_.argument(2 * i)));
+    }
+    ir_.call_function(inner, passed);
+  };
+  ir_.define(declare_kernel(), [] {}, call);
 }
 
 // A function for each piece of the program and for each long operation, which get the memory of the
@@ -89,16 +96,14 @@ void KernelWriter::write_large() {
   for (std::size_t i = 0; i < facts_.program.buffers.size(); ++i) {
     const BufferDecl& buffer = facts_.program.buffers[i];
     if (buffer.access != BufferAccess::Workgroup) continue;
-    frame_.buffers[i].offset = frame_.reserve(std::uint64_t{buffer.count} * stride(buffer.element));
+    frame_.buffers[i].offset = frame_.reserve(bytes_of(buffer));
   }
   workgroup_memory_.second = frame_.scratch_bytes - workgroup_memory_.first;
   gang_.share_locals();
   frame_.make_zeros();
   const auto enter = [&] {
-    frame_.arguments = ir_.parameter(0);
-    frame_.scratch = ir_.parameter(3);
+    enter_kernel();
     ir_.store(frame_.arguments, frame_.at(Frame::kArguments));
-    frame_.load_arguments();
   };
   ir_.define(declare_kernel(), enter, [&] { write_groups(ir_.parameter(1), ir_.parameter(2)); });
   while (const std::optional<GangWriter::WaitingPiece> waiting = gang_.next_piece()) {
@@ -133,24 +138,16 @@ std::uint64_t KernelWriter::stack_bytes() const {
 
 // --- Memory
 
+// Of gangs with code of their own, on the stack: LLVM sees that nobody else looks at it.
 void KernelWriter::make_workgroup_memory() {
   for (std::size_t i = 0; i < frame_.buffers.size(); ++i) {
     const BufferDecl& declared = facts_.program.buffers[i];
     if (declared.access != BufferAccess::Workgroup) continue;
     BufferSlot& buffer = frame_.buffers[i];
-    const std::uint64_t bytes = std::uint64_t{declared.count} * stride(declared.element);
+    const std::uint64_t bytes = bytes_of(declared);
     buffer.length = ir_.wide(declared.count);
     buffer.is_local = facts_.can_unroll && frame_.take_stack(2 * bytes, Frame::kMaxStackBytes / 2);
-    if (!buffer.is_local) {
-      buffer.address = frame_.at(frame_.reserve(bytes));
-      continue;
-    }
-    // LLVM sees that nobody else looks at it.
-    const Ir::Type line = ir_.vector(ir_.i32, Frame::kLine / 4);
-    const std::uint64_t lines = (bytes + Frame::kLine - 1) / Frame::kLine;
-    for (Value* memory : {&buffer.address, &buffer.checked}) {
-      *memory = ir_.local(ir_.api().ArrayType2(line, lines), declared.name.c_str());
-    }
+    if (!buffer.is_local) buffer.address = frame_.at(frame_.reserve(bytes));
   }
 }
 
@@ -194,7 +191,8 @@ void KernelWriter::join_copies() {
   });
 }
 
-// Workgroup memory begins as zeros.
+// Workgroup memory begins as zeros. Each version of the code has its own on the stack: LLVM drops
+// memory of which all is in registers, unless other code reads it.
 void KernelWriter::clear_memory() {
   const auto clear = [&](Value from, std::uint64_t bytes) {
     std::array<Ir::Type, 2> named{ir_.pointer(), ir_.i64};
@@ -202,19 +200,18 @@ void KernelWriter::clear_memory() {
              {from, ir_.number(ir_.i8, 0), ir_.wide(bytes), ir_.zero(ir_.boolean)});
   };
   if (facts_.is_large) return clear(frame_.at(workgroup_memory_.first), workgroup_memory_.second);
-  for (std::size_t i = 0; i < facts_.program.buffers.size(); ++i) {
-    const BufferDecl& buffer = facts_.program.buffers[i];
-    if (buffer.access != BufferAccess::Workgroup) continue;
-    lives(frame_.buffers[i], "llvm.lifetime.start");
-    clear(frame_.buffers[i].address, std::uint64_t{buffer.count} * stride(buffer.element));
+  for (std::size_t i = 0; i < frame_.buffers.size(); ++i) {
+    const BufferDecl& declared = facts_.program.buffers[i];
+    if (declared.access != BufferAccess::Workgroup) continue;
+    BufferSlot& buffer = frame_.buffers[i];
+    const std::uint64_t bytes = bytes_of(declared);
+    if (buffer.is_local) {
+      const Ir::Type line = ir_.vector(ir_.i32, Frame::kLine / 4);
+      const std::uint64_t lines = (bytes + Frame::kLine - 1) / Frame::kLine;
+      buffer.address = ir_.local(ir_.api().ArrayType2(line, lines), declared.name.c_str());
+    }
+    clear(buffer.address, bytes);
   }
-}
-
-// From here on a buffer is in use, or not any more.
-void KernelWriter::lives(const BufferSlot& buffer, const char* intrinsic) {
-  if (!buffer.is_local) return;
-  std::array<Ir::Type, 1> named{ir_.pointer()};
-  ir_.call(intrinsic, named, {ir_.ones(ir_.i64), buffer.address});
 }
 
 // --- Workgroups
@@ -272,19 +269,8 @@ void KernelWriter::write_versions() {
     whole_ = version == yes ? &whole : nullptr;
     gang_.forget_rows();
     gang_.forget_locals();
-    // LLVM drops memory of which all is in registers, unless other code reads it.
-    const auto use_own = [&] {
-      for (BufferSlot& buffer : frame_.buffers) {
-        if (buffer.is_local && version == no) std::swap(buffer.address, buffer.checked);
-      }
-    };
-    use_own();
     clear_memory();
     write_region(StmtId{0u}, StmtId{body_.stmts.size()});
-    if (!ir_.is_closed()) {
-      for (const BufferSlot& buffer : frame_.buffers) lives(buffer, "llvm.lifetime.end");
-    }
-    use_own();
     ir_.jump(group_end_);
   }
   whole_ = nullptr;
@@ -298,7 +284,8 @@ std::pair<FastRow, Value> KernelWriter::find_all_unchecked() {
   RowSpan lanes{ir_.wide(0), count};
   FastRow whole = find_unchecked(frame_, gang_, StmtId{0u}, StmtId{body_.stmts.size()},
                                  Extent::Workgroup, lanes);
-  const Value all = ir_.both(ir_.equal_zero(lanes.from), ir_.compare(Compare::Eq, lanes.to, count));
+  const Value begins = ir_.equal_zero(lanes.from);
+  const Value all = ir_.both(begins, ir_.compare(Compare::Eq, lanes.to, count));
   // What was told of the first row is not true of others.
   whole.starts.clear();
   whole.slid.clear();
@@ -356,27 +343,10 @@ void KernelWriter::write_loop(StmtId id, const For& loop) {
   gang_.forget_rows();
   const Value from = gang_.word(loop.from);
   const Value to = gang_.word(loop.to);
-  const Value counter = ir_.local(ir_.i32, body_[loop.variable].name.c_str());
-  ir_.store(from, counter);
-  const Value rounds = gang_.count_rounds(id, loop);
-  const Ir::Block head = ir_.block("loop");
-  const Ir::Block round = ir_.block("round");
-  const Ir::Block exit = ir_.block("loop.end");
-  ir_.jump(head);
-  ir_.go_on(head);
-  const Value now = ir_.load(ir_.i32, counter);
-  gang_.begin_round(rounds);
-  ir_.branch(ir_.compare(Compare::Ult, now, to), round, exit);
-  ir_.go_on(round);
-  gang_.set_variable(loop, now);
-  gang_.loops().push_back({id, exit, {}, nullptr, frame_.piece});
-  write_region(StmtId{id.index + 1}, loop.end);
-  gang_.loops().pop_back();
-  if (!ir_.is_closed()) {
-    ir_.store(ir_.add(now, ir_.word(1)), counter);
-    ir_.jump(head);
-  }
-  ir_.go_on(exit);
+  GangWriter::Loop open{id, ir_.block("loop.end"), {}, nullptr, frame_.piece};
+  gang_.write_loop(
+      open, loop, from, [&](Value now) { return ir_.compare(Compare::Ult, now, to); },
+      [&] { write_region(StmtId{id.index + 1}, loop.end); });
   gang_.forget_rows();
 }
 
@@ -393,31 +363,24 @@ void KernelWriter::call_piece(std::uint32_t number) {
   const Piece& piece = facts_.pieces.all[number];
   bool may_leave = false;
   for (StmtId id = piece.begin; id < piece.end; ++id.index) {
-    may_leave =
-        may_leave || (facts_.is_collective(id) && (std::holds_alternative<Break>(body_[id]) ||
-                                                   std::holds_alternative<Return>(body_[id])));
+    may_leave = may_leave ||
+                (facts_.is_collective(id) && facts_.has<Break, Return>(id, StmtId{id.index + 1}));
   }
   if (may_leave) ir_.store(ir_.word(kStay), frame_.at(Frame::kLeaving));
   gang_.call_piece(number);
   if (!may_leave) return;
   const Value how = ir_.load(ir_.i32, frame_.at(Frame::kLeaving));
-  const Ir::Block on = ir_.block("on");
-  const Ir::Block left = ir_.block("left");
-  ir_.branch(ir_.equal_zero(how), on, left);
-  ir_.go_on(left);
-  const auto& loops = gang_.loops();
-  if (!loops.empty() && loops.back().function == frame_.piece) {
-    const Ir::Block broken = ir_.block("broken");
-    const Ir::Block returned = ir_.block("returned");
-    ir_.branch(ir_.compare(Compare::Eq, how, ir_.word(kBreak)), broken, returned);
-    ir_.go_on(broken);
-    ir_.store(ir_.word(kStay), frame_.at(Frame::kLeaving));
-    ir_.jump(loops.back().exit);
-    ir_.go_on(returned);
-  }
-  // It goes on to leave the function that has the loop, or the workgroup.
-  frame_.piece == 0 ? ir_.jump(group_end_) : ir_.leave();
-  ir_.go_on(on);
+  ir_.only_if(ir_.not_zero(how), "left", "on", [&] {
+    const auto& loops = gang_.loops();
+    if (!loops.empty() && loops.back().function == frame_.piece) {
+      ir_.only_if(ir_.compare(Compare::Eq, how, ir_.word(kBreak)), "broken", "returned", [&] {
+        ir_.store(ir_.word(kStay), frame_.at(Frame::kLeaving));
+        ir_.jump(loops.back().exit);
+      });
+    }
+    // It goes on to leave the function that has the loop, or the workgroup.
+    frame_.piece == 0 ? ir_.jump(group_end_) : ir_.leave();
+  });
 }
 
 }  // namespace vyre

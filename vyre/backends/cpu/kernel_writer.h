@@ -12,8 +12,8 @@ class KernelWriter {
  public:
   using Value = Ir::Value;
 
-  KernelWriter(const llvm::Api& api, const CpuReady& ready)
-      : facts_(ready), ir_(api, facts_.width, facts_.program.name.c_str()) {}
+  KernelWriter(const llvm::Api& api, const CpuFacts& facts)
+      : facts_(facts), ir_(api, facts.width, facts.program.name.c_str()) {}
 
   void write();
   Ir& ir() { return ir_; }
@@ -29,7 +29,9 @@ class KernelWriter {
   // The functions.
   void write_small();
   void write_large();
+  std::vector<Ir::Type> parameters();
   Value declare_kernel();
+  void enter_kernel();
   void make_workgroup_memory();
   void make_copies();
   template <class Visit>
@@ -42,7 +44,6 @@ class KernelWriter {
   void write_group();
   void write_versions();
   void clear_memory();
-  void lives(const BufferSlot& buffer, const char* intrinsic);
   std::pair<FastRow, Value> find_all_unchecked();
 
   // Statements that run for the whole workgroup, and between them those that gangs run.
@@ -52,7 +53,7 @@ class KernelWriter {
   void call_piece(std::uint32_t number);
   void leave(Leave how);
 
-  const CpuFacts facts_;
+  const CpuFacts& facts_;
   const Body& body_ = facts_.body;
   Ir ir_;
   Ops ops_{ir_, facts_.target};

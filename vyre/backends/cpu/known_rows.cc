@@ -43,17 +43,4 @@ Value KnownRows::row(BufferId buffer, Value start, Value mask) {
   return ir_.select(mask, row, ir_.zero(ir_.type(row)));
 }
 
-Value KnownRows::origin(BufferId buffer, Value index) {
-  const auto known = rows_.find(buffer);
-  const std::optional<std::uint64_t> word = ir_.constant(index);
-  if (known == rows_.end() || !word) return nullptr;
-  const std::int64_t at = static_cast<std::int32_t>(*word);
-  const auto after = known->second.upper_bound(at);
-  if (after == known->second.begin()) return nullptr;
-  const auto [start, row] = *std::prev(after);
-  const auto from = origins_.find(row);
-  if (from == origins_.end() || at - start >= std::int64_t{ir_.width()}) return nullptr;
-  return ir_.at(ir_.i32, from->second, ir_.wide(static_cast<std::uint64_t>(at - start)));
-}
-
 }  // namespace vyre

@@ -22,12 +22,6 @@ class KnownRows {
   // The row that begins at an element, which may consist of parts of two; null: it is not known.
   Value row(BufferId buffer, Value start, Value mask);
 
-  // A row was loaded from memory that nobody writes.
-  void note_origin(Value row, Value pointer) { origins_[row] = pointer; }
-  // Where an element was copied from, if that still holds it: what nobody reads in workgroup memory
-  // is not written either. Null: it is not known.
-  Value origin(BufferId buffer, Value index);
-
   // To be compared with what is known later.
   using State = std::map<BufferId, std::map<std::int64_t, Value>>;
   const State& state() const { return rows_; }
@@ -36,7 +30,6 @@ class KnownRows {
   Ir& ir_;
   Moves& moves_;
   State rows_;  // by buffer and first element
-  std::map<Value, Value> origins_;
 };
 
 }  // namespace vyre

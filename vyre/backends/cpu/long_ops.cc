@@ -85,7 +85,8 @@ void LongOps::write_functions() {
 
 void LongOps::write_operation(const Operands& key) {
   const auto& [op, a, b] = key;
-  put_operand(2, ops_.whole(ops_.apply(op, get_operand(0, a), get_operand(1, b))));
+  const Lanes first = get_operand(0, a);
+  put_operand(2, ops_.whole(ops_.apply(op, first, get_operand(1, b))));
 }
 
 void LongOps::write_access(const Access& key) {

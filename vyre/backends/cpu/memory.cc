@@ -39,11 +39,7 @@ Value GangWriter::element_pointer(const BufferSlot& buffer, DataType element, Va
 Value GangWriter::row_address(BufferId id, ExprId index, bool may_wrap) {
   const BufferSlot& buffer = frame_.buffer(id);
   const DataType element = facts_.element(id);
-  const FastRow::Start* start = nullptr;
-  if (fast_ != nullptr) {
-    const auto found = fast_->starts.find(index);
-    if (found != fast_->starts.end()) start = &found->second;
-  }
+  const FastRow::Start* start = found_in(fast_->starts, index);
   if (start == nullptr) return frame_.element_address(buffer, element, word(index), may_wrap);
   const auto bytes = [&](std::int64_t elements) {
     return ir_.wide(static_cast<std::uint64_t>(elements * stride(element)));
@@ -56,7 +52,7 @@ Value GangWriter::row_address(BufferId id, ExprId index, bool may_wrap) {
 
 // The record of an access, where all of it is in bounds.
 const Records::Place* GangWriter::in_record(ExprId load) const {
-  if (fast_ == nullptr || !facts_.layout.in_rows) return nullptr;
+  if (!is_fast() || !facts_.layout.in_rows) return nullptr;
   const Records::Place* place = facts_.records.find(at_, load);
   if (place == nullptr) return nullptr;
   // What is proved is so for lanes that are on.
@@ -123,27 +119,23 @@ Lanes GangWriter::load(ExprId id, const Expr& expr) {
 Lanes GangWriter::load_one(ExprId id, BufferId buffer, ExprId index) {
   const DataType element = facts_.element(buffer);
   const bool inside = !at_entry_ && is_inside(id);
-  const Value at = word(index);
-  Value pointer = inside ? known_.origin(buffer, at) : nullptr;
-  if (pointer == nullptr) {
-    pointer = element_pointer(frame_.buffer(buffer), element, at, inside, frame_.zeros);
-  }
-  return moves_.load_element(element, pointer);
+  const BufferSlot& from = frame_.buffer(buffer);
+  return moves_.load_element(element,
+                             element_pointer(from, element, word(index), inside, frame_.zeros));
 }
 
 Lanes GangWriter::load_all(ExprId id, BufferId buffer, ExprId index) {
   const DataType element = facts_.element(buffer);
   if (const Records::Place* place = in_record(id)) return load_member(buffer, index, *place);
   const bool is_linear = facts_.kind(index) == Kind::Linear;
-  if (fast_ != nullptr && is_linear && facts_.early(index) == Early::Counted) {
+  if (is_fast() && is_linear && facts_.early(index) == Early::Counted) {
     prefetch(buffer, index);
   }
   const Value all = words(index);
   Value mask = mask_;
   if (!is_inside(id)) mask = moves_.with(mask, frame_.in_bounds(all, frame_.buffer(buffer)));
-  if (fast_ != nullptr) {
-    const auto slid = fast_->slid.find({index, buffer});
-    if (slid != fast_->slid.end()) return load_slid(loaded_type(element), slid->second);
+  if (const FastRow::Slid* slid = found_in(fast_->slid, {index, buffer})) {
+    return load_slid(loaded_type(element), *slid);
   }
   const bool is_row = facts_.is_unit_row(index);
   if (is_row) {
@@ -155,20 +147,13 @@ Lanes GangWriter::load_all(ExprId id, BufferId buffer, ExprId index) {
   if (long_ops_.is_called(element, false, is_row) && (mask != nullptr || !is_row)) {
     return long_ops_.gather(element, address, all, mask);
   }
-  if (is_row) {
-    const Value pointer = row_address(buffer, index, mask != nullptr);
-    const Lanes row = moves_.load_row(element, pointer, mask);
-    if (mask == nullptr && facts_.has_constant_words(buffer)) {
-      known_.note_origin(row.parts[0], pointer);
-    }
-    return row;
-  }
+  if (is_row) return moves_.load_row(element, row_address(buffer, index, mask != nullptr), mask);
   // One by one it is more code, too: only where it is hot.
   const CpuTarget& target = facts_.target;
-  if (!target.gathers || (target.slow_gathers && fast_ != nullptr && !loops_.empty())) {
+  if (!target.gathers || (target.slow_gathers && is_fast() && !loops_.empty())) {
     return gather_one_by_one(buffer, index, is_assumed(id), mask);
   }
-  return moves_.gather(element, address, all, mask, fast_ != nullptr);
+  return moves_.gather(element, address, all, mask, facts_.is_short(buffer));
 }
 
 // A member of a record that is loaded as a whole.
@@ -201,25 +186,11 @@ Lanes GangWriter::load_slid(DataType type, const FastRow::Slid& slid) {
 Lanes GangWriter::gather_one_by_one(BufferId id, ExprId index, bool inside, Value mask) {
   const BufferSlot& buffer = frame_.buffer(id);
   const DataType element = facts_.element(id);
-  const DataType type = loaded_type(element);
-  const auto load_each = [&](auto pointer_of) {
-    Lanes lanes{type, false, {}};
-    for (std::size_t part = 0; part < part_count(type); ++part) {
-      lanes.parts[part] = ir_.api().GetPoison(ir_.vector(moves_.part_type(type)));
-    }
-    for (unsigned lane = 0; lane < width_; ++lane) {
-      const Lanes loaded = moves_.load_element(element, pointer_of(lane));
-      for (std::size_t part = 0; part < part_count(type); ++part) {
-        lanes.parts[part] = ir_.with_lane(lanes.parts[part], ir_.word(lane), loaded.parts[part]);
-      }
-    }
-    return lanes;
-  };
   // Those at a distance that is known, in or out of a mask, where none wraps around.
   if (inside && facts_.kind(index) == Kind::Linear) {
     const Value first = row_address(id, index, false);
     const std::int64_t distance = std::int64_t{facts_.shapes[index].stride} * stride(element);
-    return load_each([&](unsigned lane) {
+    return moves_.load_each(element, [&](unsigned lane) {
       return ir_.at(ir_.i8, first, ir_.wide(static_cast<std::uint64_t>(distance * lane)));
     });
   }
@@ -231,7 +202,7 @@ Lanes GangWriter::gather_one_by_one(BufferId id, ExprId index, bool inside, Valu
   }
   const Value pairs = ir_.bits(all, ir_.vector(ir_.i64, width_ / 2));
   Value pair = nullptr;
-  Lanes lanes = load_each([&](unsigned lane) {
+  Lanes lanes = moves_.load_each(element, [&](unsigned lane) {
     Value at = nullptr;
     if (facts_.target.is_scalar) {
       at = ir_.zext(ir_.lane(all, lane), 64);
@@ -243,10 +214,8 @@ Lanes GangWriter::gather_one_by_one(BufferId id, ExprId index, bool inside, Valu
     }
     return ir_.at(ir_.i8, base, ir_.mul(at, ir_.wide(stride(element))));
   });
-  for (std::size_t part = 0; part < part_count(type) && mask != nullptr; ++part) {
-    lanes.parts[part] = ir_.select(mask, lanes.parts[part], ir_.zero(ir_.type(lanes.parts[part])));
-  }
-  return lanes;
+  if (mask == nullptr) return lanes;
+  return ops_.select(ops_.bit(mask), lanes, ops_.zero(lanes.type));
 }
 
 // --- Stores
@@ -269,7 +238,7 @@ void GangWriter::store(const Store& store) {
     return long_ops_.scatter(element, buffer.address, all, mask, given);
   }
   if (is_row) return store_row(store, mask, given);
-  moves_.scatter(element, buffer.address, all, mask, given, fast_ != nullptr);
+  moves_.scatter(element, buffer.address, all, mask, given, facts_.is_short(store.buffer));
 }
 
 // One element. Of several lanes that write it, any may be the last.
@@ -303,7 +272,7 @@ void GangWriter::store_member(const Store& store, const Records::Place& place, V
 
 void GangWriter::store_row(const Store& store, Value mask, const Lanes& given) {
   const DataType element = facts_.element(store.buffer);
-  const bool is_unrolled = fast_ != nullptr && fast_->extent == Extent::Workgroup;
+  const bool is_unrolled = fast_->extent == Extent::Workgroup;
   if (is_unrolled && facts_.access(store.buffer) == BufferAccess::Workgroup) {
     const bool is_word = stride(element) == 4 && element != DataType::Bool;
     is_word ? known_.know(store.buffer, word(store.index), mask, given.parts[0])
@@ -319,10 +288,7 @@ void GangWriter::store_row(const Store& store, Value mask, const Lanes& given) {
 // same place in another page would, too.
 void GangWriter::store_vectors(const std::vector<Value>& rows, Value pointer) {
   Waiting one{rows, pointer, nullptr};
-  if (fast_ != nullptr) {
-    const auto found = fast_->streamed.find(at_);
-    if (found != fast_->streamed.end()) one.pass = found->second;
-  }
+  if (const Value* pass = found_in(fast_->streamed, at_)) one.pass = *pass;
   if (stores_wait_ && one.pass != nullptr && conditions_ == 0) {
     waiting_.push_back(one);
   } else {

@@ -22,7 +22,8 @@ std::optional<std::uint64_t> Moves::constant_lanes(Value mask) {
 // masked load that it knows to be off for one that is on (docs/backends/cpu.md).
 Value Moves::unknown(Value mask) {
   if (!is_avx2(target_)) return mask;
-  return of_words(ir_.exclusive(ir_.sext(mask, 32), ir_.splat(ir_.hidden(ir_.i32, 0))));
+  const Value words = ir_.sext(mask, 32);
+  return of_words(ir_.exclusive(words, ir_.splat(ir_.hidden(ir_.i32, 0))));
 }
 
 // The mask of one of the vectors that hold elements of several parts side by side.

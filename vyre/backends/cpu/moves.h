@@ -41,6 +41,22 @@ class Moves {
   // --- One element
   Ir::Type part_type(DataType type) { return part_bits(type) == 64 ? ir_.i64 : ir_.i32; }
   Lanes load_element(DataType element, Value pointer);
+  // One after the other, for each lane from where pointer_of(lane) says.
+  template <class PointerOf>
+  Lanes load_each(DataType element, PointerOf pointer_of) {
+    const DataType type = loaded_type(element);
+    Lanes lanes{type, false, {}};
+    for (std::size_t i = 0; i < part_count(type); ++i) {
+      lanes.parts[i] = ir_.api().GetPoison(ir_.vector(part_type(type)));
+    }
+    for (unsigned lane = 0; lane < width_; ++lane) {
+      const Lanes loaded = load_element(element, pointer_of(lane));
+      for (std::size_t i = 0; i < part_count(type); ++i) {
+        lanes.parts[i] = ir_.with_lane(lanes.parts[i], ir_.word(lane), loaded.parts[i]);
+      }
+    }
+    return lanes;
+  }
   void store_element(DataType element, Value pointer, const Lanes& value);
   // What a load gives from what memory holds: a bool is 0 or 1.
   Lanes from_memory(DataType element, Lanes loaded);

@@ -26,27 +26,6 @@ const void* outside(std::string_view name) {
   return nullptr;
 }
 
-// Reads of an object that stay inside of it.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-
-  template <class T>
-  std::optional<T> read(std::uint64_t at) const {
-    if (at > bytes_.size() || bytes_.size() - at < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes_.data() + at, sizeof(T));
-    return value;
-  }
-  std::optional<std::string_view> part(std::uint64_t at, std::uint64_t size) const {
-    if (at > bytes_.size() || bytes_.size() - at < size) return std::nullopt;
-    return bytes_.substr(at, size);
-  }
-
- private:
-  std::string_view bytes_;
-};
-
 constexpr std::uint64_t kStub = 16;  // bytes: a jump to an address that follows it
 constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 
@@ -124,11 +103,10 @@ const char* relocate(std::byte*, std::uint64_t, std::uint64_t, std::uint64_t) {
 }
 #endif
 
-// What is read of an object file, one step after the other. Each gives what is wrong; null:
-// nothing.
+// Reads an object file, one step after the other. Each gives what is wrong; null: nothing.
 class Loader {
  public:
-  explicit Loader(std::string_view bytes) : file_(bytes) {}
+  explicit Loader(std::string_view bytes) : bytes_(bytes) {}
 
   const char* place_sections();
   const char* place_symbols();
@@ -142,16 +120,27 @@ class Loader {
     Elf64_Shdr header;
     std::uint64_t place = 0;
 
-    bool is_loaded() const { return (header.sh_flags & SHF_ALLOC) != 0; }
+    bool is_loaded() const { return (header.sh_flags & SHF_ALLOC) != 0 && header.sh_size != 0; }
   };
-  struct Symbol {
-    bool known = false;
-    std::uint64_t place = 0;
-  };
-  void place_symbol(const Elf64_Sym& symbol, std::string_view name);
+  using Symbol = std::optional<std::uint64_t>;  // its place, where it is known
+
+  // What is inside of the file.
+  std::optional<std::string_view> part(std::uint64_t at, std::uint64_t size) const {
+    if (at > bytes_.size() || bytes_.size() - at < size) return std::nullopt;
+    return bytes_.substr(at, size);
+  }
+  template <class T>
+  std::optional<T> read(std::uint64_t at) const {
+    const auto found = part(at, sizeof(T));
+    if (!found) return std::nullopt;
+    T value;
+    std::memcpy(&value, found->data(), sizeof(T));
+    return value;
+  }
+  Symbol placed(const Elf64_Sym& symbol, std::string_view name);
   const char* relocate_one(std::byte* base, const Section& target, const Elf64_Rela& entry) const;
 
-  const Reader file_;
+  const std::string_view bytes_;
   std::vector<Section> sections_;
   std::vector<Symbol> symbols_;
   std::vector<const void*> stubs_;  // to functions from outside, after the sections
@@ -160,7 +149,7 @@ class Loader {
 };
 
 const char* Loader::place_sections() {
-  const auto header = file_.read<Elf64_Ehdr>(0);
+  const auto header = read<Elf64_Ehdr>(0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
       header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_type != ET_REL ||
       header->e_shentsize != sizeof(Elf64_Shdr)) {
@@ -169,10 +158,10 @@ const char* Loader::place_sections() {
   if (kMachine == EM_NONE) return "code for this machine cannot be loaded";
   if (header->e_machine != kMachine) return "it is for another machine";
   for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
-    const auto section = file_.read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
+    const auto section = read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
     if (!section) return "a section is not there";
     Section& placed = sections_.emplace_back(*section);
-    if (!placed.is_loaded() || section->sh_size == 0) continue;
+    if (!placed.is_loaded()) continue;
     const std::uint64_t align = section->sh_addralign == 0 ? 1 : section->sh_addralign;
     if ((align & (align - 1)) != 0 || align > 4096 || section->sh_size > kMaxBytes) {
       return "a section has a strange size";
@@ -192,45 +181,43 @@ const char* Loader::place_symbols() {
     if (!symbols_.empty() || table.sh_link >= sections_.size()) return "its symbols are odd";
     const Elf64_Shdr& names = sections_[table.sh_link].header;
     for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
-      const auto symbol = file_.read<Elf64_Sym>(table.sh_offset + at);
-      const auto all = file_.part(names.sh_offset, names.sh_size);
+      const auto symbol = read<Elf64_Sym>(table.sh_offset + at);
+      const auto all = part(names.sh_offset, names.sh_size);
       if (!symbol || !all || symbol->st_name > all->size()) return "a symbol is not there";
       const std::string_view name = all->substr(symbol->st_name);
-      place_symbol(*symbol, name.substr(0, name.find('\0')));
+      symbols_.push_back(placed(*symbol, name.substr(0, name.find('\0'))));
     }
   }
   return entry_ == 0 ? "it has no kernel" : nullptr;
 }
 
-void Loader::place_symbol(const Elf64_Sym& symbol, std::string_view name) {
-  Symbol& known = symbols_.emplace_back();
+Loader::Symbol Loader::placed(const Elf64_Sym& symbol, std::string_view name) {
   if (symbol.st_shndx == SHN_UNDEF) {
     const void* address = outside(name);
-    if (address == nullptr) return;
-    known = {true, size_ + stubs_.size() * kStub};
+    if (address == nullptr) return std::nullopt;
     stubs_.push_back(address);
-  } else if (symbol.st_shndx < sections_.size()) {
-    const Section& home = sections_[symbol.st_shndx];
-    if (!home.is_loaded() || symbol.st_value > home.header.sh_size) return;
-    known = {true, home.place + symbol.st_value};
-    const bool is_code = (home.header.sh_flags & SHF_EXECINSTR) != 0;
-    if (name == "vyre_kernel" && is_code && symbol.st_value < home.header.sh_size) {
-      entry_ = known.place;
-    }
+    return size() - kStub;
   }
+  if (symbol.st_shndx >= sections_.size()) return std::nullopt;
+  const Section& home = sections_[symbol.st_shndx];
+  if (!home.is_loaded() || symbol.st_value > home.header.sh_size) return std::nullopt;
+  const std::uint64_t place = home.place + symbol.st_value;
+  const bool is_code = (home.header.sh_flags & SHF_EXECINSTR) != 0;
+  if (name == "vyre_kernel" && is_code && symbol.st_value < home.header.sh_size) entry_ = place;
+  return place;
 }
 
 const char* Loader::copy_sections(std::byte* base) const {
   for (const Section& section : sections_) {
-    if (!section.is_loaded() || section.header.sh_size == 0) continue;
-    if (section.header.sh_type == SHT_NOBITS) continue;
-    const auto contents = file_.part(section.header.sh_offset, section.header.sh_size);
+    if (!section.is_loaded() || section.header.sh_type == SHT_NOBITS) continue;
+    const auto contents = part(section.header.sh_offset, section.header.sh_size);
     if (!contents) return "a section is not there";
     std::memcpy(base + section.place, contents->data(), contents->size());
   }
   for (std::size_t i = 0; i < stubs_.size(); ++i) {
-    std::memcpy(base + size_ + i * kStub, kJump, sizeof kJump);
-    std::memcpy(base + size_ + i * kStub + sizeof kJump, &stubs_[i], sizeof(void*));
+    std::byte* stub = base + size_ + i * kStub;
+    std::memcpy(stub, kJump, sizeof kJump);
+    std::memcpy(stub + sizeof kJump, &stubs_[i], sizeof(void*));
   }
   return nullptr;
 }
@@ -243,7 +230,7 @@ const char* Loader::relocate_all(std::byte* base) const {
     const Section& target = sections_[list.sh_info];
     if (!target.is_loaded()) continue;
     for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= list.sh_size; at += sizeof(Elf64_Rela)) {
-      const auto entry = file_.read<Elf64_Rela>(list.sh_offset + at);
+      const auto entry = read<Elf64_Rela>(list.sh_offset + at);
       if (!entry) return "a relocation is not there";
       if (const char* wrong = relocate_one(base, target, *entry)) return wrong;
     }
@@ -255,12 +242,12 @@ const char* Loader::relocate_one(std::byte* base, const Section& target,
                                  const Elf64_Rela& entry) const {
   const std::uint64_t index = ELF64_R_SYM(entry.r_info);
   const std::uint64_t kind = ELF64_R_TYPE(entry.r_info);
-  if (index >= symbols_.size() || !symbols_[index].known) return "it calls what is not there";
-  if (entry.r_offset > target.header.sh_size ||
-      target.header.sh_size - entry.r_offset < width_of(kind)) {
+  if (index >= symbols_.size() || !symbols_[index]) return "it calls what is not there";
+  const std::uint64_t size = target.header.sh_size;
+  if (entry.r_offset > size || size - entry.r_offset < width_of(kind)) {
     return "a relocation is outside of its section";
   }
-  const std::uint64_t symbol = symbols_[index].place + static_cast<std::uint64_t>(entry.r_addend);
+  const std::uint64_t symbol = *symbols_[index] + static_cast<std::uint64_t>(entry.r_addend);
   return relocate(base, target.place + entry.r_offset, symbol, kind);
 }
 

@@ -66,11 +66,24 @@ Lanes Ops::select(Lanes condition, Lanes yes, Lanes no) {
 
 Lanes Ops::apply(Operation op, Lanes a, Lanes b) {
   const bool unary = arity(op) == 1;
+  // Halves of a u128 are taken and put together by these, at no cost.
+  if (a.type == DataType::U128 && ir_.constant(b.parts[0]) == 64) {
+    const Value none = ir_.zero(ir_.type(a.parts[0]));
+    if (op == Operation::Shl) return {a.type, false, {none, a.parts[0]}};
+    if (op == Operation::Shr) return {a.type, false, {a.parts[1], none}};
+  }
   if (unary) b = a;
   unify(a, b);
+  if (a.type == DataType::U128 && op == Operation::BitOr) {
+    const Value none = ir_.zero(ir_.type(a.parts[0]));
+    if (a.parts[0] == none && b.parts[1] == none) return {a.type, false, {b.parts[0], a.parts[1]}};
+  }
   if (op == Operation::LogicalNot) return bit(ir_.invert(truth(a)));
-  if (op == Operation::And) return bit(ir_.both(truth(a), truth(b)));
-  if (op == Operation::Or) return bit(ir_.either(truth(a), truth(b)));
+  if (op == Operation::And || op == Operation::Or) {
+    const Value first = truth(a);
+    const Value second = truth(b);
+    return bit(op == Operation::And ? ir_.both(first, second) : ir_.either(first, second));
+  }
   // Tests stay i1 where they are put together.
   const bool bits = a.is_bit && b.is_bit;
   if (bits && op == Operation::BitAnd) return {a.type, true, {ir_.both(a.parts[0], b.parts[0])}};
@@ -154,11 +167,10 @@ Value Ops::number(Operation op, unsigned bits, bool is_signed, Value a, Value b)
     }
     case Operation::Min: return ir_.call(is_signed ? "llvm.smin" : "llvm.umin", {a, b});
     case Operation::Max: return ir_.call(is_signed ? "llvm.smax" : "llvm.umax", {a, b});
-    case Operation::AbsDiff:
-      return ir_.sub(ir_.call("llvm.umax", {a, b}), ir_.call("llvm.umin", {a, b}));
     case Operation::MulHigh: return high_product(bits, a, b);
     case Operation::AddSat: return ir_.call(is_signed ? "llvm.sadd.sat" : "llvm.uadd.sat", {a, b});
     case Operation::SubSat: return ir_.call(is_signed ? "llvm.ssub.sat" : "llvm.usub.sat", {a, b});
+    case Operation::AbsDiff:  // lowered
     case Operation::LogicalNot:
     case Operation::Or:
     case Operation::And:
@@ -200,8 +212,8 @@ Value Ops::quotient(unsigned bits, bool is_signed, Value a, Value b) {
     // zero in all of them (docs/backends/cpu.md).
     result = ir_.api().GetPoison(ir_.type(a));
     for (unsigned i = 0; i < ir_.width(); ++i) {
-      const Value lane = ir_.udiv(ir_.lane(dividend, i), ir_.lane(by, i));
-      result = ir_.with_lane(result, ir_.word(i), lane);
+      const Value lane = ir_.lane(dividend, i);
+      result = ir_.with_lane(result, ir_.word(i), ir_.udiv(lane, ir_.lane(by, i)));
     }
   } else {
     result = ir_.udiv(dividend, by);
@@ -225,8 +237,10 @@ Value Ops::high_words(Value a, Value b) {
   const Ir::Type words = ir_.vector(ir_.i32);
   const auto even = [&](Value of) { return ir_.both(ir_.bits(of, wide), halves(0xffffffff)); };
   const auto odd = [&](Value of) { return ir_.lshr(ir_.bits(of, wide), halves(32)); };
-  const Value evens = ir_.bits(ir_.mul(even(a), even(b)), words);
-  const Value odds = ir_.bits(ir_.mul(odd(a), odd(b)), words);
+  const Value even_a = even(a);
+  const Value evens = ir_.bits(ir_.mul(even_a, even(b)), words);
+  const Value odd_a = odd(a);
+  const Value odds = ir_.bits(ir_.mul(odd_a, odd(b)), words);
   std::vector<unsigned> upper;
   std::vector<unsigned> in_turns;
   for (unsigned i = 0; i < ir_.width(); ++i) {
@@ -245,11 +259,9 @@ Value Ops::high_product(unsigned bits, Value a, Value b) {
     return ir_.lshr(of, ir_.like(of, width, by));
   };
   if (bits == 32 && ir_.is_vector(a)) return high_words(a, b);
-  if (bits == 32) {
-    return ir_.trunc(shifted(ir_.mul(ir_.zext(a, 64), ir_.zext(b, 64)), 32, 64), 32);
-  }
   if (!ir_.is_vector(a)) {
-    return ir_.trunc(shifted(ir_.mul(ir_.zext(a, 128), ir_.zext(b, 128)), 64, 128), 64);
+    const Value wide = ir_.zext(a, 2 * bits);
+    return ir_.trunc(shifted(ir_.mul(wide, ir_.zext(b, 2 * bits)), bits, 2 * bits), bits);
   }
   // From four products of halves.
   const Value mask = ir_.like(a, 64, 0xffffffff);
@@ -259,17 +271,13 @@ Value Ops::high_product(unsigned bits, Value a, Value b) {
   const Value b1 = shifted(b, 32, 64);
   const Value low = shifted(ir_.mul(a0, b0), 32, 64);
   const Value middle = ir_.add(ir_.mul(a1, b0), low);
-  const Value other = ir_.add(ir_.mul(a0, b1), ir_.both(middle, mask));
-  return ir_.add(ir_.mul(a1, b1), ir_.add(shifted(middle, 32, 64), shifted(other, 32, 64)));
+  const Value rest = ir_.both(middle, mask);
+  const Value other = ir_.add(ir_.mul(a0, b1), rest);
+  const Value high = ir_.add(ir_.mul(a1, b1), shifted(middle, 32, 64));
+  return ir_.add(high, shifted(other, 32, 64));
 }
 
 // --- 128 bits, as two parts ---------------------------------------------------------------------
-
-Value Ops::less(Pair a, Pair b) {
-  const Value below = ir_.compare(Compare::Ult, a.low, b.low);
-  const Value same = ir_.compare(Compare::Eq, a.high, b.high);
-  return ir_.either(ir_.compare(Compare::Ult, a.high, b.high), ir_.both(same, below));
-}
 
 // Shifts a pair left and gives its upper half, or right and gives its lower half. Scalars do
 // without LLVM's operation: LLVM 19 fails to select an instruction for it where the result is one
@@ -279,15 +287,17 @@ Value Ops::shifted_pair(bool left, Pair a, Value count) {
     return ir_.call(left ? "llvm.fshl" : "llvm.fshr", {a.high, a.low, count});
   const Value one = ir_.wide(1);
   const Value rest = ir_.exclusive(count, ir_.wide(63));
-  return left ? ir_.either(ir_.shl(a.high, count), ir_.lshr(ir_.lshr(a.low, one), rest))
-              : ir_.either(ir_.lshr(a.low, count), ir_.shl(ir_.shl(a.high, one), rest));
+  const Value own = left ? ir_.shl(a.high, count) : ir_.lshr(a.low, count);
+  const Value moved = left ? ir_.lshr(a.low, one) : ir_.shl(a.high, one);
+  return ir_.either(own, left ? ir_.lshr(moved, rest) : ir_.shl(moved, rest));
 }
 
 // One lane after the other.
 Ops::Pair Ops::divided(Operation op, Pair a, Pair b) {
   const Ir::Type whole = ir_.integer(128);
   const auto joined = [&](Value low, Value high) {
-    return ir_.either(ir_.zext(low, 128), ir_.shl(ir_.zext(high, 128), ir_.number(whole, 64)));
+    const Value upper = ir_.shl(ir_.zext(high, 128), ir_.number(whole, 64));
+    return ir_.either(ir_.zext(low, 128), upper);
   };
   const auto one = [&](Pair x, Pair y) -> Pair {
     const Value by = joined(y.low, y.high);
@@ -322,47 +332,40 @@ Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
   const auto count = [&] { return count_for(b.low, 64, true); };
   const auto is_far = [&] { return ir_.not_zero(ir_.both(b.low, ir_.like(b.low, 32, 64))); };
   switch (op) {
-    case Operation::BitNot: return pair({ir_.invert(a.low), ir_.invert(a.high)});
-    case Operation::Eq:
-      return bit(
-          ir_.equal_zero(ir_.either(ir_.exclusive(a.low, b.low), ir_.exclusive(a.high, b.high))));
-    case Operation::Lt: return bit(less(a, b));
     case Operation::BitOr: return pair({ir_.either(a.low, b.low), ir_.either(a.high, b.high)});
-    case Operation::BitXor:
-      return pair({ir_.exclusive(a.low, b.low), ir_.exclusive(a.high, b.high)});
-    case Operation::BitAnd: return pair({ir_.both(a.low, b.low), ir_.both(a.high, b.high)});
     case Operation::Shl: {
       const Value low = ir_.shl(a.low, count());
-      return either(is_far(), {zero, low}, {low, shifted_pair(true, a, count())});
+      const Value high = shifted_pair(true, a, count());
+      return either(is_far(), {zero, low}, {low, high});
     }
     case Operation::Shr: {
       const Value high = ir_.lshr(a.high, count());
-      return either(is_far(), {high, zero}, {shifted_pair(false, a, count()), high});
-    }
-    case Operation::Add: {
-      const Value low = ir_.add(a.low, b.low);
-      const Value carry = ir_.zext(ir_.compare(Compare::Ult, low, a.low), 64);
-      return pair({low, ir_.add(ir_.add(a.high, b.high), carry)});
-    }
-    case Operation::Sub: {
-      const Value borrow = ir_.zext(ir_.compare(Compare::Ult, a.low, b.low), 64);
-      return pair({ir_.sub(a.low, b.low), ir_.sub(ir_.sub(a.high, b.high), borrow)});
+      const Value low = shifted_pair(false, a, count());
+      return either(is_far(), {high, zero}, {low, high});
     }
     case Operation::Mul: {
-      const Value cross = ir_.add(ir_.mul(a.low, b.high), ir_.mul(a.high, b.low));
-      return pair({ir_.mul(a.low, b.low), ir_.add(high_product(64, a.low, b.low), cross)});
+      const Value cross = ir_.mul(a.low, b.high);
+      const Value crosses = ir_.add(cross, ir_.mul(a.high, b.low));
+      return pair({ir_.mul(a.low, b.low), ir_.add(high_product(64, a.low, b.low), crosses)});
     }
     case Operation::Div:
     case Operation::Mod: return pair(divided(op, a, b));
     case Operation::Negate:
+    case Operation::BitNot:
     case Operation::Popcount:
     case Operation::Clz:
     case Operation::Ctz:
     case Operation::ReverseBits:
+    case Operation::Eq:
     case Operation::Ne:
+    case Operation::Lt:
     case Operation::Gt:
     case Operation::Le:
     case Operation::Ge:
+    case Operation::BitXor:
+    case Operation::BitAnd:
+    case Operation::Add:
+    case Operation::Sub:
     case Operation::Min:
     case Operation::Max:
     case Operation::AbsDiff:
@@ -383,65 +386,23 @@ Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
 
 // --- Casts --------------------------------------------------------------------------------------
 
+// Between words and u64, and between u64 and u128; the others are lowered.
 Lanes Ops::cast(DataType target, Lanes value) {
-  if (value.type == target) return value;
   if (value.is_bit && (target == DataType::U32 || target == DataType::Bool)) {
     value.type = target;
     return value;
   }
+  if (value.type == target) return value;
   value = whole(value);
-  const DataType source = value.type;
-  if (target == DataType::Bool) {
-    Value any = value.parts[0];
-    for (std::size_t i = 1; i < part_count(source); ++i) any = ir_.either(any, value.parts[i]);
-    return {DataType::Bool, true, {ir_.not_zero(any)}};
-  }
   const Value first = value.parts[0];
-  Lanes result{target, false, {}};
-  const bool to_vector = target == DataType::Vec2U32 || target == DataType::Vec4U32;
-  const bool from_vector = source == DataType::Vec2U32 || source == DataType::Vec4U32;
-  // The words of the source, as many as there are.
-  std::array<Value, 4> words{};
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < part_count(source); ++i) {
-    if (part_bits(source) == 32) {
-      words[count++] = value.parts[i];
-    } else {
-      words[count++] = ir_.trunc(value.parts[i], 32);
-      words[count++] = ir_.trunc(ir_.lshr(value.parts[i], ir_.like(first, 64, 32)), 32);
-    }
+  if (target == DataType::Bool) return {target, true, {ir_.not_zero(first)}};
+  const unsigned bits = part_bits(target);
+  Lanes result{target, false, {first}};
+  if (bits < part_bits(value.type)) result.parts[0] = ir_.trunc(first, bits);
+  if (bits > part_bits(value.type)) {
+    result.parts[0] = has_sign(value.type) ? ir_.sext(first, bits) : ir_.zext(first, bits);
   }
-  if (to_vector) {
-    for (std::size_t i = 0; i < part_count(target); ++i) {
-      result.parts[i] = i < count ? words[i] : words[0];
-    }
-    return result;
-  }
-  if (part_bits(target) == 32) {
-    result.parts[0] = words[0];
-    return result;
-  }
-  // To 64 or 128 bits: what is missing is the sign, which is 0 for all but i32.
-  const auto joined = [&](std::size_t i) {
-    return ir_.either(ir_.zext(words[i], 64),
-                      ir_.shl(ir_.zext(words[i + 1], 64), ir_.like(first, 64, 32)));
-  };
-  if (from_vector) {
-    result.parts[0] = joined(0);
-    if (target == DataType::U128) {
-      result.parts[1] = count == 4 ? joined(2) : ir_.zero(ir_.type(result.parts[0]));
-    }
-    return result;
-  }
-  if (part_bits(source) == 64) {
-    result.parts[0] = first;
-  } else {
-    result.parts[0] = has_sign(source) ? ir_.sext(first, 64) : ir_.zext(first, 64);
-  }
-  if (target == DataType::U128) {
-    result.parts[1] = has_sign(source) ? ir_.ashr(result.parts[0], ir_.like(first, 64, 63))
-                                       : ir_.zero(ir_.type(result.parts[0]));
-  }
+  if (target == DataType::U128) result.parts[1] = ir_.zero(ir_.type(first));
   return result;
 }
 

@@ -21,11 +21,15 @@ struct Lanes {
   bool exists() const { return parts[0] != nullptr; }
 };
 
-// How many parts a type has, and the bits of each.
+// How many parts a type has, and the bits of each. A type of other bits needs parts of its own.
 inline std::size_t part_count(DataType type) {
   return type == DataType::U128 ? 2 : lane_count(type);
 }
-inline unsigned part_bits(DataType type) { return std::min(lane_bits(type), 64u); }
+inline unsigned part_bits(DataType type) { return lane_bits(type) == 32 ? 32 : 64; }
+static_assert(std::ranges::all_of(kTypeRows, [](const TypeInfo& row) {
+  const std::uint32_t bits = lane_bits(row.type);
+  return row.type == DataType::Bytes || bits == 32 || bits == 64 || row.type == DataType::U128;
+}));
 
 class Ops {
  public:
@@ -62,7 +66,6 @@ class Ops {
   Value high_words(Value a, Value b);
   Value halves(std::uint64_t number);
   Lanes of_pair(Operation op, const Lanes& a, const Lanes& b);
-  Value less(Pair a, Pair b);
   Pair divided(Operation op, Pair a, Pair b);
   Value shifted_pair(bool left, Pair a, Value count);
   Value count_for(Value count, unsigned bits, bool is_of_pair = false);

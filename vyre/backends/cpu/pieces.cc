@@ -4,7 +4,6 @@
 
 #include "vyre/backends/cpu/ops.h"
 #include "vyre/ir/walk.h"
-#include "vyre/passes/draft.h"
 
 namespace vyre {
 namespace {
@@ -12,8 +11,6 @@ namespace {
 // Weights are about what a statement takes of LLVM's instructions.
 constexpr std::uint64_t kLong = 16;  // an operation
 constexpr std::uint64_t kCall = 6;
-// A statement has at most about so many expressions.
-constexpr std::uint32_t kMaxExpressions = 200;
 
 enum class Work : std::uint8_t { Short, Compare, Shift, Count, Reverse, Mul, MulHigh, Divide };
 
@@ -48,11 +45,13 @@ std::uint64_t weight(Operation op, DataType type, bool by_constant, const CpuTar
       return (is_wide ? (is_new ? 3 : 9) : (is_old ? 5 : 1)) * each;
     case Work::Reverse:
     case Work::Count: return 10 * each;
-    case Work::Shift: return (is_pair ? 8 : 3) * (is_old && !by_constant ? 4 : 1) * each;
-    case Work::Compare: return (is_pair || (is_wide && !is_new) ? 5 : 1) * each;
+    case Work::Shift:
+      if (is_pair && by_constant) return 2 * each;
+      return (is_pair ? 8 : 3) * (is_old && !by_constant ? 4 : 1) * each;
+    case Work::Compare: return (is_wide && !is_new ? 5 : 1) * each;
     case Work::Short: break;
   }
-  return (is_pair ? 4 : 1) * each;
+  return each;
 }
 
 // Of one on numbers that are the same in all lanes.
@@ -69,7 +68,7 @@ std::uint64_t scalar_weight(Operation op, DataType type) {
     case Work::Compare:
     case Work::Short: break;
   }
-  return is_pair ? 6 : parts;
+  return parts;
 }
 
 // Of a load or store of all lanes, under a mask. `is_row`: of elements side by side.
@@ -106,15 +105,15 @@ class Weights {
       total += of(at);
       for (ExprId arg : operands(body_, body_[at])) work_.push_back(arg);
     }
-    if (const If* branch = std::get_if<If>(&stmt)) total += varies(branch->condition) ? 40 : 8;
-    if (const For* loop = std::get_if<For>(&stmt)) {
-      total += varies(loop->from) || varies(loop->to) ? 80 : 40;
-    }
-    if (const Store* store = std::get_if<Store>(&stmt)) {
-      total += access(store->index, program_.buffers[store->buffer.index].element, true);
-    }
-    if (std::holds_alternative<Atomic>(stmt) || std::holds_alternative<Barrier>(stmt)) total += 60;
-    if (std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt)) total += 10;
+    visit(
+        stmt, [&](const If& branch) { total += varies(branch.condition) ? 40 : 8; },
+        [&](const For& loop) { total += varies(loop.from) || varies(loop.to) ? 80 : 40; },
+        [&](const Store& store) {
+          total += access(store.index, program_.buffers[store.buffer.index].element, true);
+        },
+        [&](const Atomic&) { total += 60; }, [&](const Barrier&) { total += 60; },
+        [&](const Return&) { total += 10; }, [&](const Break&) { total += 10; },
+        Nothing<Let, Assign, Block>());
     return total;
   }
 
@@ -282,59 +281,14 @@ bool is_long_access(DataType element, bool is_store, bool is_row, const CpuTarge
   return access_weight(element, is_store, is_row, target) > kLong;
 }
 
-bool is_large(const Program& program, const CpuTarget& target) {
-  const Shapes shapes = shapes_of(program);
-  const Types types = types_of(program.body, program.buffers, {}, {});
+bool is_large(const Program& program, const CpuTarget& target, const Shapes& shapes,
+              const Types& types) {
   Weights weights(program, target, shapes, types, false);
   std::uint64_t total = program.buffers.size() * 30;
   for (std::size_t i = 0; i < program.body.stmts.size() && total <= target.large; ++i) {
     total += weights(StmtId{i});
   }
   return total > target.large;
-}
-
-Program with_short_statements(const Program& program) {
-  struct Shorten {
-    Draft& draft;
-    const Types types;
-    std::vector<ExprId> memo;
-    std::vector<std::uint32_t> sizes;  // of expressions, in this statement
-    std::vector<ExprId> visited{};
-
-    Keep statement(StmtId, const Stmt& source) {
-      Stmt stmt = source;
-      const Body& body = draft.from().body;
-      for_each_root(stmt, [&](ExprId& root) {
-        if (!root.exists()) return;
-        const ExprId whole = root;
-        root = copy_expr(
-            draft, root, memo, [&](ExprId id, const Expr& expr, std::span<const ExprId> args) {
-              visited.push_back(id);
-              std::uint32_t size = 1;
-              for (ExprId arg : operands(body, expr)) size += sizes[arg.index];
-              sizes[id.index] = size;
-              if (size < kMaxExpressions || id == whole) return ExprId{};
-              const ExprId made = draft.make().make(expr.op, expr.detail, expr.imm, args);
-              const LocalId local = draft.declare("part", types[id]);
-              draft.add(Let{local, made});
-              sizes[id.index] = 1;
-              return draft.make().local(local);
-            });
-      });
-      for (ExprId id : visited) memo[id.index] = {};
-      visited.clear();
-      draft.put(stmt);
-      return Keep::All;
-    }
-    void else_begins(StmtId) {}
-    void closes(StmtId) {}
-  };
-  Draft draft(program, kNothing);
-  const std::size_t count = program.body.exprs.size();
-  Shorten pass{draft, types_of(program.body, program.buffers, {}, {}), std::vector<ExprId>(count),
-               std::vector<std::uint32_t>(count)};
-  rewrite(draft, pass);
-  return std::move(draft).finish();
 }
 
 std::optional<std::uint32_t> Pieces::find(std::uint32_t parent, StmtId begin,

@@ -17,15 +17,12 @@
 namespace vyre {
 
 // Whether a program is to be written in pieces.
-bool is_large(const Program& program, const CpuTarget& target);
+bool is_large(const Program& program, const CpuTarget& target, const Shapes& shapes,
+              const Types& types);
 
 // Whether an operation on vectors takes so much code that a large program has it once.
 bool is_long(Operation op, DataType type, bool by_constant, const CpuTarget& target);
 bool is_long_access(DataType element, bool is_store, bool is_row, const CpuTarget& target);
-
-// The same program without statements that are too large for one function: parts of their
-// expressions are locals of their own.
-Program with_short_statements(const Program& program);
 
 struct Piece {
   StmtId begin;

@@ -16,8 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a thread works on what it takes: so long that taking it costs nothing, and not so long
-// that who wants to stop has to wait.
+// How long a thread works on what it takes: long enough that taking it costs nothing, and short
+// enough that nobody who wants to stop has to wait.
 constexpr std::chrono::milliseconds kShort(2);
 constexpr std::chrono::milliseconds kLong(20);
 
@@ -57,6 +57,12 @@ struct Open {
     done.fetch_add(end - begin, std::memory_order_relaxed);
     return true;
   }
+  // Of the calling thread.
+  void work() {
+    while (step()) {
+      if (job.progress) job.progress(done.load(std::memory_order_relaxed));
+    }
+  }
 };
 
 class Pool {
@@ -79,9 +85,7 @@ class Pool {
       jobs_.push_back(&open);
       others == 1 ? wake_.notify_one() : wake_.notify_all();
     }
-    while (open.step()) {
-      if (job.progress) job.progress(open.done.load(std::memory_order_relaxed));
-    }
+    open.work();
     if (others == 0) return;
     std::unique_lock lock(mutex_);
     open.wanted = 0;
@@ -124,11 +128,7 @@ unsigned worker_count() { return std::max(1u, std::thread::hardware_concurrency(
 
 void run_job(const Job& job) {
   if (job.threads <= 1) {
-    Open open(job);
-    while (open.step()) {
-      if (job.progress) job.progress(open.done.load(std::memory_order_relaxed));
-    }
-    return;
+    return Open(job).work();
   }
   static Pool& pool = *new Pool;  // its threads live as long as the process
   pool.run(job);

@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "vyre/ir/reach.h"
 #include "vyre/ir/types.h"
+#include "vyre/ir/walk.h"
 
 namespace vyre {
 namespace {
@@ -15,8 +15,8 @@ constexpr std::uint32_t kMaxSize = 16;
 
 class Finder {
  public:
-  Finder(const Program& program, const Shapes& shapes)
-      : program_(program), body_(program.body), shapes_(shapes), bound_(bound_values(body_)) {}
+  Finder(const Program& program, const Shapes& shapes, const std::vector<ExprId>& bound)
+      : program_(program), body_(program.body), shapes_(shapes), bound_(bound) {}
 
   Records find() {
     BlockStack<OpenBlock> stack(body_);
@@ -29,8 +29,7 @@ class Finder {
       stack.open(i);
     }
     for (auto& [key, group] : loads_) add(group, key.stride, false);
-    for (auto& [key, group] : stores_) add(group, key.stride, true);
-    for (auto& [group, stride] : closed_) add(group, stride, true);
+    close([](const Key&) { return true; });
     return std::move(records_);
   }
 
@@ -80,16 +79,18 @@ class Finder {
         loads_[place->key].push_back({id, at, place->offset});
       }
     });
-    if (const Store* store = std::get_if<Store>(&stmt)) {
-      const std::optional<Place> place = place_of(block, store->buffer, store->index);
-      // Another store to the buffer comes after those before.
-      close([&](const Key& other) {
-        return other.buffer == store->buffer && (!place || other != place->key);
-      });
-      if (place) stores_[place->key].push_back({id, {}, place->offset});
-    } else if (!std::holds_alternative<Let>(stmt) && !std::holds_alternative<Assign>(stmt)) {
-      close([](const Key&) { return true; });
-    }
+    const auto close_all = [&](const auto&) { close([](const Key&) { return true; }); };
+    vyre::visit(
+        stmt,
+        [&](const Store& store) {
+          const std::optional<Place> place = place_of(block, store.buffer, store.index);
+          // Another store to the buffer comes after those before.
+          close([&](const Key& other) {
+            return other.buffer == store.buffer && (!place || other != place->key);
+          });
+          if (place) stores_[place->key].push_back({id, {}, place->offset});
+        },
+        Nothing<Let, Assign>(), close_all);
   }
 
   // Stores that may not wait any longer.
@@ -97,7 +98,7 @@ class Finder {
   void close(Which which) {
     std::erase_if(stores_, [&](auto& each) {
       if (!which(each.first)) return false;
-      closed_.emplace_back(std::move(each.second), each.first.stride);
+      add(each.second, each.first.stride, true);
       return true;
     });
   }
@@ -124,17 +125,17 @@ class Finder {
   const Program& program_;
   const Body& body_;
   const Shapes& shapes_;
-  const std::vector<ExprId> bound_;
+  const std::vector<ExprId>& bound_;
   std::map<Key, Group> loads_;
   std::map<Key, Group> stores_;
-  std::vector<std::pair<Group, std::int32_t>> closed_;
   Records records_;
 };
 
 }  // namespace
 
-Records find_records(const Program& program, const Shapes& shapes) {
-  return Finder(program, shapes).find();
+Records find_records(const Program& program, const Shapes& shapes,
+                     const std::vector<ExprId>& bound) {
+  return Finder(program, shapes, bound).find();
 }
 
 }  // namespace vyre

@@ -10,9 +10,16 @@
 
 #include "vyre/ir/program.h"
 #include "vyre/passes/affine.h"
-#include "vyre/passes/indices.h"
 
 namespace vyre {
+
+// What a table has for a key; null: nothing.
+template <class Table>
+const typename Table::mapped_type* found_in(const Table& table,
+                                            const typename Table::key_type& key) {
+  const auto found = table.find(key);
+  return found == table.end() ? nullptr : &found->second;
+}
 
 struct Record {
   std::uint32_t size = 0;                          // elements for each invocation: a power of two
@@ -28,14 +35,13 @@ struct Records {
   std::vector<Record> all;
   std::map<std::pair<StmtId, ExprId>, Place> places;
 
-  const Place* find(StmtId stmt, ExprId load) const {
-    const auto found = places.find({stmt, load});
-    return found == places.end() ? nullptr : &found->second;
-  }
+  const Place* find(StmtId stmt, ExprId load) const { return found_in(places, {stmt, load}); }
 };
 
-// Of a valid program without calls. Loads are of buffers that nobody writes, and stores have
-// nothing between them that could tell when they happen.
-Records find_records(const Program& program, const Shapes& shapes);
+// Of a valid program without calls, whose locals always have the values `bound`, if any. Loads are
+// of buffers that nobody writes, and stores have nothing between them that could tell when they
+// happen.
+Records find_records(const Program& program, const Shapes& shapes,
+                     const std::vector<ExprId>& bound);
 
 }  // namespace vyre

@@ -12,20 +12,16 @@ constexpr std::uint32_t kMaxTwice = 400;
 }  // namespace
 
 void RowWriter::write(StmtId begin, StmtId end, const FastRow* whole) {
-  bool does_something = false;
-  for (StmtId id = begin; id < end; ++id.index) {
-    does_something = does_something || !std::holds_alternative<Block>(facts_.body[id]);
-  }
-  if (!does_something) return;
+  if (!facts_.has<Let, Assign, Store, Atomic, If, For, Break, Return>(begin, end)) return;
   const std::uint64_t rows = facts_.layout.rows;
   const auto write_one = [&](Value number) {
     gang_.begin_row(number);
-    whole != nullptr ? write_each(begin, end, *whole) : write_row(begin, end);
+    whole != nullptr ? write_each(begin, end, *whole) : write_rows(begin, end, 1);
   };
   if (rows == 1) {
     write_one(ir_.wide(0));
   } else if (facts_.is_limited) {
-    write_together(begin, end);
+    write_rows(begin, end, rows);
   } else if (whole != nullptr) {
     for (std::uint64_t i = 0; i < rows; ++i) write_one(ir_.wide(i));
   } else {
@@ -52,65 +48,50 @@ void RowWriter::write_each(StmtId begin, StmtId end, const FastRow& whole) {
   gang_.write_waiting();
 }
 
-void RowWriter::write_row(StmtId begin, StmtId end) {
-  RowSpan lanes{ir_.wide(0), present_in_row()};
-  const Value present = lanes.to;
+// One row, which has begun; or several at once: what one of them loads serves the next one, too.
+void RowWriter::write_rows(StmtId begin, StmtId end, std::uint64_t count) {
+  const bool is_one = count == 1;
+  const Value present = present_in_row();
+  RowSpan lanes{ir_.wide(0), present};
+  Value rows = nullptr;
+  if (!is_one) {
+    const Value all = ir_.wide(count);
+    const Value first = ir_.mul(ir_.zext(frame_.group[1], 64), all);
+    rows = ir_.call("llvm.umin", {ir_.sub(frame_.limits[1], first), all});
+    lanes.to = ir_.select(ir_.compare(Compare::Eq, rows, all), present, ir_.wide(0));
+  }
   const auto write_slow = [&](Value gang) {
-    gang_.begin_gang(gang);
-    gang_.write_checked(begin, end, present, "gang.end");
+    const auto write_one = [&] {
+      gang_.begin_gang(gang);
+      gang_.write_checked(begin, end, present, "gang.end");
+    };
+    if (is_one) return write_one();
+    ir_.loop("rows", ir_.wide(0), rows, [&](Value row) {
+      gang_.begin_row(row);
+      write_one();
+    });
   };
   const bool twice = !facts_.can_unroll && !facts_.is_large && end.index - begin.index <= kMaxTwice;
   if (!twice) return ir_.loop("gangs", ir_.wide(0), gangs_for(present), write_slow);
-  FastRow row = find_unchecked(frame_, gang_, begin, end, Extent::Row, lanes);
-  const auto write_fast = [&](Value gang) {
-    gang_.begin_gang(gang);
-    load_slides(row, gang);
-    gang_.write_fast(begin, end, row, "gang.end");
-    move_slides(row);
-  };
-  const auto enter = [&](Value gang) { begin_slides(row, gang); };
-  const RowSpan fast = whole_gangs(lanes);
-  write_gang_loops(gangs_for(present), fast, enter, write_fast, write_slow);
-}
-
-// Several rows at once: what one of them loads serves the next one, too.
-void RowWriter::write_together(StmtId begin, StmtId end) {
-  const Value all_rows = ir_.wide(facts_.layout.rows);
-  const Value origin = ir_.mul(ir_.zext(frame_.group[0], 64), frame_.row_size);
-  const Value first_row = ir_.mul(ir_.zext(frame_.group[1], 64), all_rows);
-  const Value present = ir_.call("llvm.umin", {ir_.sub(frame_.limits[0], origin), frame_.row_size});
-  const Value rows = ir_.call("llvm.umin", {ir_.sub(frame_.limits[1], first_row), all_rows});
-  const auto write_slow = [&](Value gang) {
-    ir_.loop("rows", ir_.wide(0), rows, [&](Value row) {
-      gang_.begin_row(row);
-      gang_.begin_gang(gang);
-      gang_.write_checked(begin, end, present, "row.end");
-    });
-  };
-  if (facts_.is_large) return ir_.loop("gangs", ir_.wide(0), gangs_for(present), write_slow);
-  RowSpan lanes{ir_.wide(0),
-                ir_.select(ir_.compare(Compare::Eq, rows, all_rows), present, ir_.wide(0))};
   std::vector<FastRow> all;
-  for (std::uint64_t i = 0; i < facts_.layout.rows; ++i) {
-    gang_.begin_row(ir_.wide(i));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!is_one) gang_.begin_row(ir_.wide(i));
     all.push_back(find_unchecked(frame_, gang_, begin, end, Extent::Row, lanes));
   }
-  const RowSpan fast = whole_gangs(lanes);
-  const auto enter = [&](Value gang) {
-    for (FastRow& row : all) begin_slides(row, gang);
-  };
   const auto write_fast = [&](Value gang) {
-    for (FastRow& row : all) load_slides(row, gang);
-    gang_.let_stores_wait(true);
-    for (std::uint64_t i = 0; i < facts_.layout.rows; ++i) {
-      gang_.begin_row(ir_.wide(i));
+    load_slides(all, gang);
+    gang_.let_stores_wait(!is_one);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (!is_one) gang_.begin_row(ir_.wide(i));
       gang_.begin_gang(gang);
-      gang_.write_fast(begin, end, all[i], "row.end");
+      gang_.write_fast(begin, end, all[i], "gang.end");
     }
     gang_.let_stores_wait(false);
-    for (const FastRow& row : all) move_slides(row);
+    move_slides(all);
     gang_.write_waiting();
   };
+  const RowSpan fast = whole_gangs(lanes);
+  const auto enter = [&](Value gang) { begin_slides(all, gang); };
   write_gang_loops(gangs_for(present), fast, enter, write_fast, write_slow);
 }
 
@@ -137,8 +118,8 @@ void RowWriter::write_gang_loops(Value count, RowSpan fast, Enter enter, Fast wr
   const Value now = ir_.load(ir_.i64, at);
   ir_.branch(ir_.compare(Compare::Ult, now, count), more, after);
   ir_.go_on(more);
-  const Value in_fast =
-      ir_.both(ir_.compare(Compare::Uge, now, fast.from), ir_.compare(Compare::Ult, now, fast.to));
+  const Value after_begin = ir_.compare(Compare::Uge, now, fast.from);
+  const Value in_fast = ir_.both(after_begin, ir_.compare(Compare::Ult, now, fast.to));
   ir_.branch(in_fast, entry, slow);
   ir_.go_on(entry);
   enter(now);
@@ -168,25 +149,30 @@ Value RowWriter::slide_row(const FastRow::Slide& slide, Value gang) {
   return ir_.load(ir_.vector(ir_.i32), pointer, 4);
 }
 
-void RowWriter::begin_slides(FastRow& row, Value gang) {
-  for (FastRow::Slide& slide : row.slides) {
-    slide.last = ir_.local(ir_.vector(ir_.i32), "last");
-    slide.now = ir_.local(ir_.vector(ir_.i32), "now");
-    ir_.store(slide_row(slide, ir_.sub(gang, ir_.wide(1))), slide.last);
-    ir_.store(slide_row(slide, gang), slide.now);
+void RowWriter::begin_slides(std::vector<FastRow>& rows, Value gang) {
+  for (FastRow& row : rows) {
+    for (FastRow::Slide& slide : row.slides) {
+      slide.last = ir_.local(ir_.vector(ir_.i32), "last");
+      slide.now = ir_.local(ir_.vector(ir_.i32), "now");
+      ir_.store(slide_row(slide, ir_.sub(gang, ir_.wide(1))), slide.last);
+      ir_.store(slide_row(slide, gang), slide.now);
+    }
   }
 }
 
-void RowWriter::load_slides(FastRow& row, Value gang) {
-  for (FastRow::Slide& slide : row.slides) {
-    slide.next = slide_row(slide, ir_.add(gang, ir_.wide(1)));
+void RowWriter::load_slides(std::vector<FastRow>& rows, Value gang) {
+  const Value next = ir_.add(gang, ir_.wide(1));
+  for (FastRow& row : rows) {
+    for (FastRow::Slide& slide : row.slides) slide.next = slide_row(slide, next);
   }
 }
 
-void RowWriter::move_slides(const FastRow& row) {
-  for (const FastRow::Slide& slide : row.slides) {
-    ir_.store(ir_.load(ir_.vector(ir_.i32), slide.now), slide.last);
-    ir_.store(slide.next, slide.now);
+void RowWriter::move_slides(const std::vector<FastRow>& rows) {
+  for (const FastRow& row : rows) {
+    for (const FastRow::Slide& slide : row.slides) {
+      ir_.store(ir_.load(ir_.vector(ir_.i32), slide.now), slide.last);
+      ir_.store(slide.next, slide.now);
+    }
   }
 }
 

@@ -19,9 +19,8 @@ class RowWriter {
   void write(StmtId begin, StmtId end, const FastRow* whole);
 
  private:
-  void write_row(StmtId begin, StmtId end);
+  void write_rows(StmtId begin, StmtId end, std::uint64_t count);
   void write_each(StmtId begin, StmtId end, const FastRow& whole);
-  void write_together(StmtId begin, StmtId end);
   template <class Enter, class Fast, class Slow>
   void write_gang_loops(Value count, RowSpan fast, Enter enter, Fast write_fast, Slow write_slow);
   Value gangs_for(Value lanes) {
@@ -36,9 +35,9 @@ class RowWriter {
 
   // Rows that overlap: before the first gang without checks, before each of them, and after it.
   Value slide_row(const FastRow::Slide& slide, Value gang);
-  void begin_slides(FastRow& row, Value gang);
-  void load_slides(FastRow& row, Value gang);
-  void move_slides(const FastRow& row);
+  void begin_slides(std::vector<FastRow>& rows, Value gang);
+  void load_slides(std::vector<FastRow>& rows, Value gang);
+  void move_slides(const std::vector<FastRow>& rows);
 
   Frame& frame_;
   GangWriter& gang_;

@@ -52,7 +52,7 @@ void GangWriter::write_fast(StmtId begin, StmtId end, const FastRow& fast, const
   gang_end_ = ir_.block(name);
   fast_ = &fast;
   write(begin, end, nullptr);
-  fast_ = nullptr;
+  fast_ = &kNothingKnown;
 }
 
 void GangWriter::write_checked(StmtId begin, StmtId end, Value present, const char* name) {
@@ -136,7 +136,8 @@ void GangWriter::put_mask(Slot& slot, Value mask) {
 }
 
 void GangWriter::turn_off(Slot& slot, Value lanes) {
-  put_mask(slot, ir_.both(get_mask(slot), ir_.invert(lanes)));
+  const Value before = get_mask(slot);
+  put_mask(slot, ir_.both(before, ir_.invert(lanes)));
 }
 
 // --- Statements
@@ -261,6 +262,8 @@ void GangWriter::branch_apart(StmtId id, const If& branch, Value test, Ir::Block
 
 // --- Loops
 
+// Loops look now and then whether to go on at all. Gives the memory of how many rounds are left
+// until then; null for a short loop without others in it.
 Value GangWriter::count_rounds(StmtId id, const For& loop) {
   const Expr& from = body_[loop.from];
   const Expr& to = body_[loop.to];
@@ -274,18 +277,12 @@ Value GangWriter::count_rounds(StmtId id, const For& loop) {
 
 void GangWriter::begin_round(Value rounds) {
   if (rounds == nullptr) return;
-  const Ir::Block look = ir_.block("look");
-  const Ir::Block stop = ir_.block("stop");
-  const Ir::Block again = ir_.block("again");
-  const Ir::Block on = ir_.block("on");
   const Value left = ir_.load(ir_.i32, rounds);
   ir_.store(ir_.sub(left, ir_.word(1)), rounds);
-  ir_.branch(ir_.equal_zero(left), look, on);
-  ir_.go_on(look);
-  frame_.leave_if_stopped(stop, again);
-  ir_.store(ir_.word(kRounds), rounds);
-  ir_.jump(on);
-  ir_.go_on(on);
+  ir_.only_if(ir_.equal_zero(left), "look", "on", [&] {
+    frame_.leave_if_stopped();
+    ir_.store(ir_.word(kRounds), rounds);
+  });
 }
 
 void GangWriter::set_variable(const For& loop, Value now) {
@@ -306,45 +303,33 @@ void GangWriter::repeat(StmtId id, const For& loop) {
   const bool varies = ops_.is_vector(from);
   Loop open{id, ir_.block("loop.end"), {}, nullptr, frame_.piece};
   const bool returns_some = mask_ != first_mask_ && facts_.leaving[id.index].returns;
-  if (varies || facts_.some_leave_loop(id) || returns_some || facts_.is_large)
+  if (varies || facts_.some_leave_loop(id) || returns_some || facts_.is_large) {
     open.live = make_mask("live");
-  const Value counter = ir_.local(ir_.type(from.parts[0]), body_[loop.variable].name.c_str());
-  ir_.store(from.parts[0], counter);
-  const Value rounds = count_rounds(id, loop);
-  const Ir::Block head = ir_.block("loop");
-  const Ir::Block inside = ir_.block("round");
-  ir_.jump(head);
-  ir_.go_on(head);
-  const Value now = ir_.load(ir_.type(from.parts[0]), counter);
-  begin_round(rounds);
-  Value more = ir_.compare(Compare::Ult, now, to.parts[0]);
-  if (open.live.exists()) {
-    Value live = get_mask(open.live);
-    if (varies) {
-      live = ir_.both(live, more);
-      put_mask(open.live, live);
-      more = moves_.any(live);
-    } else if (facts_.is_large || !only_breaks(id)) {
-      more = ir_.both(more, moves_.any(live));
-    }
-    mask_ = live;
   }
-  ir_.branch(more, inside, open.exit);
-  ir_.go_on(inside);
-  open.mask = mask_;
-  set_variable(loop, now);
-  const Ir::Block latch = ir_.block("next");
-  loops_.push_back(open);
-  known_.clear();
-  ++conditions_;
-  statements(StmtId{id.index + 1}, loop.end, latch);
-  --conditions_;
-  known_.clear();
-  loops_.pop_back();
-  ir_.go_on(latch);
-  ir_.store(ir_.add(now, varies ? ir_.splat_number(ir_.i32, 1) : ir_.word(1)), counter);
-  ir_.jump(head);
-  ir_.go_on(open.exit);
+  const auto more = [&](Value now) {
+    Value goes_on = ir_.compare(Compare::Ult, now, to.parts[0]);
+    if (open.live.exists()) {
+      mask_ = get_mask(open.live);
+      if (varies) {
+        mask_ = ir_.both(mask_, goes_on);
+        put_mask(open.live, mask_);
+        goes_on = moves_.any(mask_);
+      } else {
+        goes_on = ir_.both(goes_on, moves_.any(mask_));
+      }
+    }
+    open.mask = mask_;
+    return goes_on;
+  };
+  write_loop(open, loop, from.parts[0], more, [&] {
+    const Ir::Block latch = ir_.block("next");
+    known_.clear();
+    ++conditions_;
+    statements(StmtId{id.index + 1}, loop.end, latch);
+    --conditions_;
+    known_.clear();
+    ir_.go_on(latch);
+  });
   mask_ = before;
   ++time_;
   drop_those_that_left(id);
@@ -380,17 +365,6 @@ bool GangWriter::is_break(StmtId id) const {
          std::holds_alternative<Break>(body_[StmtId{id.index + 1}]);
 }
 
-// Whether lanes leave a loop only so, between its statements.
-bool GangWriter::only_breaks(StmtId loop) const {
-  for (StmtId id{loop.index + 1}; id < next(body_, loop); ++id.index) {
-    if (std::holds_alternative<Return>(body_[id])) return false;
-    if (!std::holds_alternative<Break>(body_[id]) || facts_.loop_around(id) != loop) continue;
-    const StmtId branch = facts_.owner(id);
-    if (facts_.owner(branch) != loop || !is_break(branch)) return false;
-  }
-  return true;
-}
-
 // Some leave the loop, without a jump; where none is left, all go on after it.
 void GangWriter::break_some(Value test) {
   Loop& loop = loops_.back();
@@ -416,8 +390,8 @@ void GangWriter::leave_loop() {
 void GangWriter::leave_gang() {
   if (facts_.returns_far) {
     const Value kept = ir_.at(ir_.i64, frame_.address(all_alive_), gang_);
-    const Value left = moves_.to_bits(full_mask());
-    ir_.store(ir_.both(ir_.load(ir_.i64, kept), ir_.invert(left)), kept);
+    const Value others = ir_.invert(moves_.to_bits(full_mask()));
+    ir_.store(ir_.both(ir_.load(ir_.i64, kept), others), kept);
   }
   if (mask_ == first_mask_) return ir_.jump(gang_end_);
   for (Loop& loop : loops_) {
@@ -442,10 +416,8 @@ void GangWriter::call_piece(std::uint32_t number) {
   frame_.call(functions_[number]);
   ++time_;
   const Piece& piece = facts_.pieces.all[number];
-  if (!facts_.has<For>(piece.begin, piece.end)) return;
   // A loop in it may have ended because the run shall end.
-  const Ir::Block stop = ir_.block("stop");
-  frame_.leave_if_stopped(stop, ir_.block("on"));
+  if (facts_.has<For>(piece.begin, piece.end)) frame_.leave_if_stopped();
 }
 
 // Lanes that leave in there are off from here on.

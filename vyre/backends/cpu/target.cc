@@ -26,7 +26,7 @@ std::string more_features() {
 }
 #endif
 
-std::optional<CpuTarget> target_of(std::string_view name) {
+std::optional<CpuTarget> named(std::string_view name) {
   const std::string triple = "x86_64-unknown-linux-gnu";
   if (name == "avx512") return CpuTarget{triple, "x86-64-v4", "", 16, 512, 32};
   if (name == "avx2") return CpuTarget{triple, "x86-64-v3", "+fast-gather", 8, 256};
@@ -42,7 +42,7 @@ std::optional<CpuTarget> target_of(std::string_view name) {
 std::span<const std::string_view> cpu_targets() { return kTargets; }
 
 std::optional<CpuTarget> find_cpu_target(std::string_view name) {
-  std::optional<CpuTarget> target = target_of(name);
+  std::optional<CpuTarget> target = named(name);
   const std::optional<std::uint64_t> size = wanted_pieces();
   if (!size) return std::nullopt;
   if (target && *size != 0) {
@@ -95,11 +95,32 @@ std::optional<CpuTarget> host_target() {
   return std::nullopt;
 }
 
-std::string text(const CpuTarget& target) {
-  return target.triple + " " + target.name + " " + target.features + " " +
-         std::to_string(target.width) + "x" + std::to_string(target.bits) +
-         (target.slow_gathers ? " slow gathers " : " ") + std::to_string(target.large) + "/" +
-         std::to_string(target.piece);
+Target lowering_for(const CpuTarget& target) {
+  std::string name = target.triple + " " + target.name + " " + target.features;
+  for (const std::uint64_t number :
+       {std::uint64_t{target.width}, std::uint64_t{target.bits}, std::uint64_t{target.registers},
+        std::uint64_t{target.gathers}, std::uint64_t{target.slow_gathers}, target.large,
+        target.piece}) {
+    name += " " + std::to_string(number);
+  }
+  const LaneLimits lanes{target.width, target.registers, target.gathers && !target.slow_gathers};
+  return {.name = name + " " VYRE_COMPILER,
+          .capabilities = {.u128_add = false, .u128_rest = false, .cast = false, .abs_diff = false},
+          .shape = [lanes](const Program& program) { return shape_for_cpu(program, lanes); },
+          .longest = 200,
+          .machine = target};
+}
+
+CpuTarget target_of(const Lowered& lowered) {
+  const CpuTarget& given = *std::any_cast<CpuTarget>(&lowered.machine);
+  CpuTarget target = given;
+  target.width = lowered.launch.lanes;
+  target.is_scalar = !lowered.launch.in_vectors;
+  // Without masks for bytes LLVM keeps one for each vector, and does not take wide ones apart.
+  if (has_masks(target) && target.width > given.width) {
+    target.features += target.features.empty() ? "-avx512bw" : ",-avx512bw";
+  }
+  return target;
 }
 
 }  // namespace vyre

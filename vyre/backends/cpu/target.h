@@ -7,12 +7,8 @@
 #include <string_view>
 
 #include "vyre/backends/cpu/emit.h"
-#include "vyre/passes/lower.h"
 
 namespace vyre {
-
-// What every CPU has, with LLVM.
-inline constexpr Capabilities kCpuCapabilities{.u128_rest = false};
 
 // "avx512", "avx2", "sse4.2", "x86-64", "aarch64".
 std::span<const std::string_view> cpu_targets();
@@ -25,7 +21,9 @@ bool runs_here(std::string_view name);
 // The best that runs here, or the one that VYRE_CPU names; nothing where that does not run.
 std::optional<CpuTarget> host_target();
 
-// As part of a key.
-std::string text(const CpuTarget& target);
+// What programs are lowered for, to run there.
+Target lowering_for(const CpuTarget& target);
+// What a program was lowered for, with the lanes that it runs in.
+CpuTarget target_of(const Lowered& lowered);
 
 }  // namespace vyre

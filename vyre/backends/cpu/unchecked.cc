@@ -4,8 +4,8 @@
 #include <ranges>
 
 #include "vyre/backends/cpu/gang_writer.h"
-#include "vyre/backends/cpu/gangs.h"
-#include "vyre/ir/reach.h"
+#include "vyre/ir/walk.h"
+#include "vyre/passes/range.h"
 
 namespace vyre {
 namespace {
@@ -24,36 +24,17 @@ bool is_comparison(Operation op) {
          op == Operation::Le || op == Operation::Ge;
 }
 
-// The same with the operands the other way round.
-Operation mirrored(Operation op) {
-  if (op == Operation::Lt) return Operation::Gt;
-  if (op == Operation::Gt) return Operation::Lt;
-  if (op == Operation::Le) return Operation::Ge;
-  if (op == Operation::Ge) return Operation::Le;
-  return op;
-}
-
-// Whether a statement alone writes its buffer, in whole rows, and nobody reads it.
+// Whether nothing else accesses the buffer of a store, and rows of it are whole.
 bool may_stream(const CpuFacts& facts, StmtId id, const Store& store) {
   if (facts.access(store.buffer) == BufferAccess::Workgroup) return false;
   if (facts.kind(store.index) != Kind::Linear) return false;
   const Records::Place* place = facts.records.find(id, {});
   if (facts.shapes[store.index].stride != 1 && place == nullptr) return false;
-  const bool is_read = std::ranges::any_of(facts.body.exprs, [&](const Expr& expr) {
-    return expr.op == Operation::Load && expr.imm == store.buffer.index;
+  return std::ranges::all_of(facts.bounds.accesses, [&](const CheckedAccess& other) {
+    if (other.buffer != store.buffer || (other.stmt == id && !other.load.exists())) return true;
+    const Records::Place* its = facts.records.find(other.stmt, other.load);
+    return its != nullptr && place != nullptr && its->record == place->record;
   });
-  if (is_read) return false;
-  for (std::uint32_t i = 0; i < facts.body.stmts.size(); ++i) {
-    const Stmt& stmt = facts.body.stmts[i];
-    if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-      if (atomic->buffer == store.buffer) return false;
-    }
-    const Store* other = std::get_if<Store>(&stmt);
-    if (other == nullptr || other->buffer != store.buffer || StmtId{i} == id) continue;
-    const Records::Place* its = facts.records.find(StmtId{i}, {});
-    if (its == nullptr || place == nullptr || its->record != place->record) return false;
-  }
-  return true;
 }
 
 // Values are those of the row's first lane; sums have 64 bits, so that nothing wraps around unseen.
@@ -116,7 +97,8 @@ class Finder {
   Value start_of(ExprId id) {
     const Value word = gang_.word(id);
     const Value below = ir_.compare(Compare::Uge, word, ir_.word(std::uint32_t{0} - kMaxBelow));
-    return ir_.select(below, ir_.sext(word, 64), ir_.zext(word, 64));
+    const Value negative = ir_.sext(word, 64);
+    return ir_.select(below, negative, ir_.zext(word, 64));
   }
 
   // Lanes whose value is in [from, to).
@@ -173,7 +155,7 @@ class Finder {
     if (b_changes) return std::nullopt;
     // With code for each gang it is known what local ids are.
     if (extent_ == Extent::Workgroup && body_[b].op == Operation::Literal) return std::nullopt;
-    return Test{is_swapped ? mirrored(expr.op) : expr.op, a, b, is_linear};
+    return Test{is_swapped ? swapped(expr.op) : expr.op, a, b, is_linear};
   }
 
   // What it is for most: below ends, not at a certain place, and on the longer side of a literal.
@@ -194,8 +176,8 @@ class Finder {
       only_if(most ? holds : ir_.invert(holds));
     } else if (test.is_equality()) {
       const Value after = ir_.compare(Compare::Uge, number(test.a), bound);
-      keep(test.a, ir_.select(after, ir_.add(bound, ir_.wide(1)), ir_.wide(0)),
-           ir_.select(after, all, bound));
+      const Value from = ir_.select(after, ir_.add(bound, ir_.wide(1)), ir_.wide(0));
+      keep(test.a, from, ir_.select(after, all, bound));
     } else {
       // As a limit that is above what is smaller.
       const bool or_equal = test.op == Operation::Le || test.op == Operation::Gt;
@@ -212,9 +194,6 @@ class Finder {
 
   void visit(const CheckedAccess& access) {
     const ExprId index = access.index;
-    if (!facts_.is_scalar(index) && gathered_.insert(access.buffer).second) {
-      only_if(ir_.compare(Compare::Ule, length(access.buffer), ir_.wide(std::uint64_t{1} << 31)));
-    }
     if (count_ >= kMaxConditions) return;
     if (early(index) == Early::No) {
       // Whatever it depends on, ranges may know where it ends.
@@ -335,7 +314,6 @@ class Finder {
   FastRow fast_;
   std::map<std::pair<Terms, BufferId>, Stretch> stretches_;
   std::set<std::pair<ExprId, BufferId>> known_;
-  std::set<BufferId> gathered_;
   std::map<BufferId, std::uint64_t> tables_;  // and the last element that is looked up
 };
 

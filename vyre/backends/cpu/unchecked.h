@@ -50,6 +50,9 @@ struct FastRow {
   std::map<StmtId, Ir::Value> streamed;  // stores that may pass the caches, and whether they do
 };
 
+// Of code with all checks.
+inline const FastRow kNothingKnown;
+
 // For the statements from `begin` to `end`. Writes code that makes `lanes` those which need no
 // checks; it comes before the first gang.
 FastRow find_unchecked(Frame& frame, GangWriter& gang, StmtId begin, StmtId end, Extent extent,

@@ -54,10 +54,9 @@ Lanes GangWriter::value(ExprId id) {
 
 // What a test is in code without checks.
 std::optional<Lanes> GangWriter::outcome(ExprId id) {
-  if (fast_ == nullptr) return std::nullopt;
-  const auto found = fast_->outcomes.find(id);
-  if (found == fast_->outcomes.end()) return std::nullopt;
-  return ops_.bit(ir_.number(ir_.boolean, found->second ? 1 : 0));
+  const bool* holds = found_in(fast_->outcomes, id);
+  if (holds == nullptr) return std::nullopt;
+  return ops_.bit(ir_.number(ir_.boolean, *holds ? 1 : 0));
 }
 
 // In the first lane, or in all of them.
@@ -78,8 +77,11 @@ Lanes GangWriter::computed(ExprId id, bool in_first) {
     case Operation::InvocationId:
     case Operation::WorkgroupId:
     case Operation::LocalId: return id_of(expr);
-    case Operation::Select:
-      return ops_.select(operand(expr.args[0]), operand(expr.args[1]), operand(expr.args[2]));
+    case Operation::Select: {
+      const Lanes condition = operand(expr.args[0]);
+      const Lanes yes = operand(expr.args[1]);
+      return ops_.select(condition, yes, operand(expr.args[2]));
+    }
     case Operation::Cast: return ops_.cast(type_of_detail(expr), operand(expr.args[0]));
     case Operation::Vec2:
     case Operation::Vec4: {
@@ -104,7 +106,8 @@ Lanes GangWriter::computed(ExprId id, bool in_first) {
           if (const std::optional<Lanes> lanes = of_three(id)) return *lanes;
         }
         const std::span<const ExprId> args = operands(body_, expr);
-        return long_ops_.apply(expr.op, operand(args[0]), operand(args[args.size() - 1]));
+        const Lanes first = operand(args[0]);
+        return long_ops_.apply(expr.op, first, operand(args[args.size() - 1]));
       }
   }
   return ops_.zero(facts_.types[id]);
@@ -138,15 +141,15 @@ bool GangWriter::find_bits(ExprId id, std::vector<ExprId>& leaves, std::size_t& 
   });
 }
 
-// Three or more bitwise operations on three values, which AVX-512 does at once; LLVM does not see
-// it for all of them.
+// Several bitwise operations on three values, which AVX-512 does at once. LLVM does not see it for
+// all of them, and takes long to look.
 std::optional<Lanes> GangWriter::of_three(ExprId id) {
   const CpuTarget& target = facts_.target;
   const DataType type = facts_.types[id];
   std::vector<ExprId> leaves;
   std::size_t count = 0;
   if (!has_masks(target) || width_ * 32 != target.bits || !is_bitwise(body_[id].op) ||
-      !contains(type_sets::Word, type) || !find_bits(id, leaves, count) || count < 3 ||
+      !contains(type_sets::Word, type) || !find_bits(id, leaves, count) || count < 2 ||
       leaves.size() != 3) {
     return std::nullopt;
   }

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "vyre/base/zeroed.h"
+#include "vyre/interp/interp.h"
 #include "vyre/interp/script.h"
 
 namespace vyre {

@@ -7,10 +7,7 @@
 
 #include "vyre/backends/ptx/bytes.h"
 #include "vyre/backends/ptx/frame.h"
-#include "vyre/ir/uniformity.h"
 #include "vyre/ir/walk.h"
-#include "vyre/passes/pass.h"
-#include "vyre/passes/specialise.h"
 #include "vyre/text/print.h"
 
 namespace vyre {
@@ -39,9 +36,9 @@ std::string_view element_of(const BufferDecl& buffer) {
   return ptx_kind(buffer.element) == Kind::Wide ? ".u64 " : ".u32 ";
 }
 
-class Emitter {
+class PtxWriter {
  public:
-  Emitter(const Lowered& lowered, std::string_view entry)
+  PtxWriter(const Lowered& lowered, std::string_view entry)
       : lowered_(lowered),
         program_(lowered.program),
         body_(lowered.program.body),
@@ -133,13 +130,17 @@ class Emitter {
   std::vector<std::vector<Operand>> stored_;
   std::unordered_map<std::uint64_t, Operand> known_;
   std::vector<std::uint64_t> kept_;  // what is known, in the order in which it came
-  std::vector<Operand> limits_;      // of the loops that are open
-  std::vector<Visit> work_;          // room for walks
+  struct OpenLoop {
+    std::uint32_t number;
+    Operand limit;
+  };
+  std::vector<OpenLoop> loops_;
+  std::vector<Visit> work_;  // room for walks
   std::vector<ExprId> list_;
   std::uint32_t line_ = 0;
 };
 
-PtxKernel Emitter::emit() {
+PtxKernel PtxWriter::emit() {
   BlockStack<Frame> stack(body_);
   for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
     stack.enter(i, [&](const Frame& closed, Frame& now) { close(closed, now); });
@@ -155,11 +156,6 @@ PtxKernel Emitter::emit() {
     if (std::holds_alternative<Break>(stmt) || std::holds_alternative<Return>(stmt)) {
       stack.back().ended = true;
     }
-    if (std::holds_alternative<Break>(stmt)) {
-      const auto loop = std::ranges::find_if(stack.frames().rbegin(), stack.frames().rend(),
-                                             [](const Frame& frame) { return frame.is_loop; });
-      code_.put("bra done", loop->owner);
-    }
     if (Frame* opened = stack.open(i)) opened->kept = kept_.size();
   }
   stack.enter(static_cast<std::uint32_t>(body_.stmts.size()),
@@ -171,7 +167,7 @@ PtxKernel Emitter::emit() {
 
 // --- Statements ---------------------------------------------------------------------------------
 
-void Emitter::put_comment(std::uint32_t i) {
+void PtxWriter::put_comment(std::uint32_t i) {
   if (const auto& lines = lowered_.lines; i < lines.size() && lines[i] != 0 && lines[i] != line_) {
     line_ = lines[i];
     code_.raw("\t.loc 1 " + std::to_string(line_) + " 0\n");
@@ -182,32 +178,26 @@ void Emitter::put_comment(std::uint32_t i) {
   code_.raw("\t// " + text + "\n");
 }
 
-void Emitter::statement(std::uint32_t i) {
+void PtxWriter::statement(std::uint32_t i) {
   put_comment(i);
-  const Stmt& stmt = body_.stmts[i];
-  if (const Let* let = std::get_if<Let>(&stmt)) {
-    bind(let->local, value(let->value));
-  } else if (const Assign* assigned = std::get_if<Assign>(&stmt)) {
-    assign(assigned->local, value(assigned->value));
-  } else if (const Store* stored = std::get_if<Store>(&stmt)) {
-    store(at_, *stored);
-  } else if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-    update(at_, *atomic);
-  } else if (const If* branch = std::get_if<If>(&stmt)) {
-    const Operand condition = ops_.truth(value(branch->condition));
-    if (is_exit(i)) return code_.put("@", condition, " ret");
-    const bool has_else = branch->else_begin < branch->end;
-    code_.put("@!", condition, has_else ? " bra else" : " bra end", i);
-  } else if (const For* loop = std::get_if<For>(&stmt)) {
-    begin_loop(i, *loop);
-  } else if (std::holds_alternative<Return>(stmt)) {
-    code_.put("ret");
-  } else if (std::holds_alternative<Barrier>(stmt)) {
-    code_.put("bar.sync 0");
-  }
+  visit(
+      body_.stmts[i],  //
+      [&](const Let& let) { bind(let.local, value(let.value)); },
+      [&](const Assign& to) { assign(to.local, value(to.value)); },
+      [&](const Store& to) { store(at_, to); }, [&](const Atomic& atomic) { update(at_, atomic); },
+      [&](const If& branch) {
+        const Operand condition = ops_.truth(value(branch.condition));
+        if (is_exit(i)) return code_.put("@", condition, " ret");
+        const bool has_else = branch.else_begin < branch.end;
+        code_.put("@!", condition, has_else ? " bra else" : " bra end", i);
+      },
+      [&](const For& loop) { begin_loop(i, loop); },
+      [&](const Break&) { code_.put("bra done", loops_.back().number); },
+      [&](const Return&) { code_.put("ret"); },  //
+      [&](const Barrier&) { code_.put("bar.sync 0"); }, Nothing<Block>{});
 }
 
-void Emitter::close(const Frame& closed, Frame& now) {
+void PtxWriter::close(const Frame& closed, Frame& now) {
   for (; kept_.size() > closed.kept; kept_.pop_back()) {
     known_.erase(kept_.back());
   }
@@ -216,10 +206,10 @@ void Emitter::close(const Frame& closed, Frame& now) {
     if (!closed.ended) {
       const Operand variable = locals_[loop->variable.index].parts[0];
       code_.put("add.u32 ", variable, ", ", variable, ", 1");
-      const Operand more = code_.predicate("setp.lt", "u32", {variable, limits_.back()});
+      const Operand more = code_.predicate("setp.lt", "u32", {variable, loops_.back().limit});
       code_.put("@", more, " bra loop", closed.owner);
     }
-    limits_.pop_back();
+    loops_.pop_back();
     code_.put_label("done", closed.owner);
   } else if (const If* branch = std::get_if<If>(&owner)) {
     const bool goes_on = !closed.is_else && branch->else_begin < branch->end;
@@ -233,7 +223,7 @@ void Emitter::close(const Frame& closed, Frame& now) {
   }
 }
 
-void Emitter::begin_loop(std::uint32_t i, const For& loop) {
+void PtxWriter::begin_loop(std::uint32_t i, const For& loop) {
   const Operand from = ops_.whole(value(loop.from)).parts[0];
   Operand to = ops_.whole(value(loop.to)).parts[0];
   const Operand variable = code_.named(Kind::Word, body_[loop.variable].name, false);
@@ -248,12 +238,12 @@ void Emitter::begin_loop(std::uint32_t i, const For& loop) {
     code_.put("@", code_.predicate("setp.ge", "u32", {variable, to}), " bra done", i);
   }
   code_.put_label("loop", i);
-  limits_.push_back(to);
+  loops_.push_back({i, to});
   locals_[loop.variable.index] = {DataType::U32, false, {variable}};
 }
 
 // A new local. What never changes goes by the names that it has.
-void Emitter::bind(LocalId local, const PtxValue& given) {
+void PtxWriter::bind(LocalId local, const PtxValue& given) {
   PtxValue& held = locals_[local.index];
   const bool is_assigned = lowered_.locals[local.index].is_assigned;
   const DataType type = types_[local];
@@ -283,7 +273,7 @@ void Emitter::bind(LocalId local, const PtxValue& given) {
   }
 }
 
-void Emitter::assign(LocalId local, const PtxValue& given) {
+void PtxWriter::assign(LocalId local, const PtxValue& given) {
   const PtxValue& to = locals_[local.index];
   PtxValue from = given;
   if (!to.is_test) from = ops_.whole(given);
@@ -300,7 +290,7 @@ void Emitter::assign(LocalId local, const PtxValue& given) {
   for (std::uint32_t i = 0; i < count; ++i) code_.move(to.parts[i], from.parts[i]);
 }
 
-void Emitter::store(StmtId id, const Store& stmt) {
+void PtxWriter::store(StmtId id, const Store& stmt) {
   const BufferDecl& buffer = program_.buffers[stmt.buffer.index];
   const AccessPlace& at = places_.at(lowered_.bounds, id);
   const std::uint32_t parts = ptx_parts(loaded_type(buffer.element));
@@ -331,7 +321,7 @@ void Emitter::store(StmtId id, const Store& stmt) {
   put_store(buffer, condition, address(stmt.buffer, pack.base, pack.offset), std::move(all));
 }
 
-void Emitter::update(StmtId id, const Atomic& stmt) {
+void PtxWriter::update(StmtId id, const Atomic& stmt) {
   const AccessPlace& at = places_.at(lowered_.bounds, id);
   if (at.checked) value(at.index);
   Operand expected;
@@ -359,7 +349,7 @@ void Emitter::update(StmtId id, const Atomic& stmt) {
 // --- Expressions --------------------------------------------------------------------------------
 
 // What has to be computed before an expression.
-void Emitter::needs(ExprId id, std::vector<ExprId>& list) const {
+void PtxWriter::needs(ExprId id, std::vector<ExprId>& list) const {
   const Expr& expr = body_[id];
   if (expr.op == Operation::Load) {
     if (is_limits(BufferId{expr.imm})) return;
@@ -378,7 +368,7 @@ void Emitter::needs(ExprId id, std::vector<ExprId>& list) const {
 }
 
 // The value in this statement, computed once in it; it stays where it is until the next one is.
-const PtxValue& Emitter::value(ExprId root) {
+const PtxValue& PtxWriter::value(ExprId root) {
   const std::size_t outer = work_.size();  // an address is computed while an access is
   work_.push_back({root, false});
   while (work_.size() > outer) {
@@ -398,7 +388,7 @@ const PtxValue& Emitter::value(ExprId root) {
   return memo(root);
 }
 
-PtxValue Emitter::made(ExprId id) {
+PtxValue PtxWriter::made(ExprId id) {
   const Expr& expr = body_[id];
   const auto arg = [&](std::size_t i) -> const PtxValue& { return memo(operands(body_, expr)[i]); };
   if (const BytesMove& move = moves_[id.index]; move.first.exists()) {
@@ -443,7 +433,7 @@ PtxValue Emitter::made(ExprId id) {
   return {};
 }
 
-PtxValue Emitter::product(ExprId id, const PtxValue& a, const PtxValue& b) {
+PtxValue PtxWriter::product(ExprId id, const PtxValue& a, const PtxValue& b) {
   const Expr& expr = body_[id];
   const bool is_low = expr.op == Operation::Mul;
   const auto number = expr.args[0].index;
@@ -464,18 +454,18 @@ PtxValue Emitter::product(ExprId id, const PtxValue& a, const PtxValue& b) {
 
 // --- Memory -------------------------------------------------------------------------------------
 
-const Operand* Emitter::known(Known what, std::uint32_t number, ExprId expr) const {
+const Operand* PtxWriter::known(Known what, std::uint32_t number, ExprId expr) const {
   const auto found = known_.find(key(what, number, expr));
   return found == known_.end() ? nullptr : &found->second;
 }
 
-void Emitter::remember(Known what, std::uint32_t number, ExprId expr, const Operand& value) {
+void PtxWriter::remember(Known what, std::uint32_t number, ExprId expr, const Operand& value) {
   if (!places_.stable[expr.index]) return;
   kept_.push_back(key(what, number, expr));
   known_[kept_.back()] = value;
 }
 
-PtxAddress Emitter::address(BufferId buffer, ExprId base, std::int64_t offset) {
+PtxAddress PtxWriter::address(BufferId buffer, ExprId base, std::int64_t offset) {
   const BufferDecl& decl = program_.buffers[buffer.index];
   const bool is_shared = is_workgroup(decl);
   const std::int64_t bytes = frame_.memory[buffer.index].shared_at + offset * stride(decl.element);
@@ -505,7 +495,7 @@ PtxAddress Emitter::address(BufferId buffer, ExprId base, std::int64_t offset) {
   return {sum, bytes};
 }
 
-Operand Emitter::in_bounds(BufferId buffer, ExprId index) {
+Operand PtxWriter::in_bounds(BufferId buffer, ExprId index) {
   if (const Operand* found = known(Known::Check, buffer.index, index)) return *found;
   const Operand number = ops_.whole(value(index)).parts[0];
   const Operand inside =
@@ -515,26 +505,26 @@ Operand Emitter::in_bounds(BufferId buffer, ExprId index) {
 }
 
 // What has to hold for an access to happen, if anything.
-Operand Emitter::runs(BufferId buffer, const AccessPlace& at) {
+Operand PtxWriter::runs(BufferId buffer, const AccessPlace& at) {
   Operand condition;
   if (at.condition.exists()) condition = ops_.truth(value(at.condition));
   return at.checked ? both(condition, in_bounds(buffer, at.index)) : condition;
 }
 
-Operand Emitter::both(const Operand& a, const Operand& b) {
+Operand PtxWriter::both(const Operand& a, const Operand& b) {
   if (!a.exists() || !b.exists()) return a.exists() ? a : b;
   return code_.predicate("and", "pred", {a, b});
 }
 
 // What the registers of a loaded element hold.
-PtxValue Emitter::value_of(DataType element, std::span<const Operand> parts) {
+PtxValue PtxWriter::value_of(DataType element, std::span<const Operand> parts) {
   PtxValue value{loaded_type(element), false, {}};
   std::ranges::copy(parts, value.parts.begin());
   if (value.type != DataType::Bool) return value;
   return {DataType::Bool, true, {code_.predicate("setp.ne", "u32", {parts[0], literal(0)})}};
 }
 
-PtxValue Emitter::load(ExprId id) {
+PtxValue PtxWriter::load(ExprId id) {
   const Expr& expr = body_[id];
   const BufferId from{expr.imm};
   if (is_limits(from)) return {DataType::U32, false, {frame_.words[body_[expr.args[0]].imm]}};
@@ -567,14 +557,14 @@ PtxValue Emitter::load(ExprId id) {
 }
 
 // Nobody writes what is only read, so that loads of it may move.
-std::string_view Emitter::space(const BufferDecl& buffer, bool loads) const {
+std::string_view PtxWriter::space(const BufferDecl& buffer, bool loads) const {
   if (is_workgroup(buffer)) return loads ? "ld.shared" : "st.shared";
   if (!loads) return "st.global";
   return is_written(buffer.access) ? "ld.global" : "ld.global.nc";
 }
 
-void Emitter::put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
-                       std::span<const Operand> to) {
+void PtxWriter::put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
+                         std::span<const Operand> to) {
   // Also where nobody looks at what was not loaded: a register without a value may be anything, and
   // ptxas took it for what is loaded from there under another condition. ptxas joins tests of a
   // zero that it knows wrongly (docs/backends/cuda.md), so this one is loaded.
@@ -588,8 +578,8 @@ void Emitter::put_load(const BufferDecl& buffer, const Operand& condition, const
                from);
 }
 
-void Emitter::put_store(const BufferDecl& buffer, const Operand& condition, const PtxAddress& to,
-                        std::vector<Operand> from) {
+void PtxWriter::put_store(const BufferDecl& buffer, const Operand& condition, const PtxAddress& to,
+                          std::vector<Operand> from) {
   for (Operand& part : from) part = code_.in_register(part, ptx_kind(buffer.element));
   code_.put_if(condition, space(buffer, false), width_of(from.size()), element_of(buffer), to, ", ",
                std::span<const Operand>(from));
@@ -599,13 +589,7 @@ void Emitter::put_store(const BufferDecl& buffer, const Operand& condition, cons
 
 Result<PtxKernel> emit_ptx(const Lowered& lowered, std::string_view entry) {
   if (const auto wrong = ptx_refuses(lowered.program)) return *wrong;
-  return Emitter(lowered, entry).emit();
-}
-
-Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry) {
-  const Result<Program> program = optimise(linked);
-  if (!program) return program.diagnostics();
-  return emit_ptx(lowered(general_variant(*program, finish_ptx), linked), entry);
+  return PtxWriter(lowered, entry).emit();
 }
 
 }  // namespace vyre

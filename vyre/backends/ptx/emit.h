@@ -27,7 +27,7 @@ inline constexpr std::size_t kPtxMaxDirect = 200;  // buffers; parameters have 4
 
 struct PtxKernel {
   std::string entry;  // its name
-  std::string text;   // to stand behind ptx_header(); others may stand beside it
+  std::string text;   // to be written after ptx_header(), alone or with other kernels
   std::string file;   // that its lines are from, if it has any: the header's
   LaunchShape launch;
   std::array<std::uint32_t, 3> block{1, 1, 1};  // threads
@@ -38,8 +38,5 @@ struct PtxKernel {
 // `entry` is the kernel's name, made from the program's when it is empty. The lines are those of
 // file 1 of the header. B001 or B002 where a block cannot be so large.
 Result<PtxKernel> emit_ptx(const Lowered& lowered, std::string_view entry = {});
-
-// A linked program, right for every dispatch, with those of its lines that can be told.
-Result<PtxKernel> compile_ptx(const Linked& linked, std::string_view entry = {});
 
 }  // namespace vyre

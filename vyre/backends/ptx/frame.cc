@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "vyre/passes/regroup.h"
-
 namespace vyre {
 namespace {
 
@@ -22,8 +20,10 @@ std::string room(const Lowered& lowered) {
   const auto& block = lowered.program.workgroup_size;
   const std::uint32_t blocks = kResident / (block[0] * block[1] * block[2]);
   const LaunchShape& launch = lowered.launch;
-  const bool waits = launch.steps == 1 && !has_free_workgroups(lowered.program);
-  if (launch.copies == 1 || !waits || blocks < 2) return {};
+  const bool waits = std::ranges::any_of(lowered.program.body.stmts, [](const Stmt& stmt) {
+    return std::holds_alternative<Barrier>(stmt);
+  });
+  if (launch.copies == 1 || launch.steps > 1 || !waits || blocks < 2) return {};
   return "\n.minnctapersm " + std::to_string(blocks);
 }
 

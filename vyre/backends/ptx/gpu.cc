@@ -169,7 +169,7 @@ Result<std::string> CudaGpu::assemble(const std::string& text, bool has_lines,
   std::string code;
   cuda::Status status = api.LinkCreate(std::size(options), options, values, &linker);
   if (status == cuda::kSuccess) {
-    // With the zero behind it.
+    // With the zero that ends it.
     status = api.LinkAddData(linker, cuda::kPtx, const_cast<char*>(text.c_str()), text.size() + 1,
                              nullptr, 0, nullptr, nullptr);
     if (status == cuda::kSuccess) status = api.LinkComplete(linker, &image, &size);
@@ -213,7 +213,7 @@ Result<std::shared_ptr<const CudaCode>> CudaGpu::load(const PtxKernel& kernel,
     write_cache(key, *made);
   }
   cuda::Status status = api.ModuleGetFunction(&code->function, code->module, kernel.entry.c_str());
-  // Who asks for something makes the driver load it now, and not in a launch or a capture.
+  // Asking for an attribute makes the driver load the code now, and not in a launch or a capture.
   int registers = 0;
   if (status == cuda::kSuccess) {
     status = api.FuncGetAttribute(&registers, cuda::kRegisters, code->function);

@@ -16,12 +16,11 @@ PtxOperand literal(std::uint64_t value) { return PtxCode::literal(value); }
 const PtxOperand kZero = literal(0);
 const PtxOperand kOne = literal(1);
 
-// How instructions call the numbers of a type: as they are, without their sign, and as bits.
+// How instructions call the numbers of a type: as they are, and as bits.
 bool is_wide_number(DataType type) { return type == DataType::U64; }
 std::string_view own(DataType type) {
   return is_wide_number(type) ? "u64" : has_sign(type) ? "s32" : "u32";
 }
-std::string_view plain(DataType type) { return is_wide_number(type) ? "u64" : "u32"; }
 std::string_view bits(DataType type) { return is_wide_number(type) ? "b64" : "b32"; }
 
 constexpr std::pair<Operation, std::string_view> kComparisons[] = {
@@ -280,7 +279,10 @@ PtxOperand PtxOps::truth(const PtxValue& value) {
   const Operand& part = value.parts[0];
   if (value.is_test) return code_.in_register(part, Kind::Predicate);
   if (part.is_literal()) return code_.in_register(literal(part.value != 0), Kind::Predicate);
-  return code_.predicate("setp.ne", "u32", {part, kZero});
+  const Pair wide = ptx_kind(value.type) == Kind::Wide ? halves(part) : Pair{part, {}};
+  const Operand any =
+      wide.high.exists() ? code_.word("or", "b32", {wide.low, wide.high}) : wide.low;
+  return code_.predicate("setp.ne", "u32", {any, kZero});
 }
 
 PtxOps::Pair PtxOps::halves(Operand wide) {
@@ -300,51 +302,19 @@ PtxOperand PtxOps::joined(Operand low, Operand high) {
   return wide;
 }
 
-// The words of a value, lowest first; as many as it has.
-std::array<PtxOperand, 4> PtxOps::words(const PtxValue& value) {
-  std::array<Operand, 4> result = whole(value).parts;
-  if (ptx_kind(value.type) != Kind::Wide) return result;
-  for (std::size_t i = ptx_parts(value.type); i-- > 0;) {
-    const Pair pair = halves(result[i]);
-    result[2 * i] = pair.low;
-    result[2 * i + 1] = pair.high;
-  }
-  return result;
-}
-
-PtxValue PtxOps::lanes(DataType type, std::array<Operand, 4> given) {
-  PtxValue value{type, false, given};
-  if (ptx_kind(type) != Kind::Wide) return value;
-  for (std::size_t i = 0; i < ptx_parts(type); ++i) {
-    value.parts[i] = joined(given[2 * i], given[2 * i + 1]);
-  }
-  return value;
-}
-
+// Between words and u64, and between u64 and u128; the others are lowered.
 PtxValue PtxOps::cast(DataType target, const PtxValue& value) {
   if (value.type == target) return value;
   const bool keeps_test = target == DataType::Bool || target == DataType::U32;
   if (value.is_test && keeps_test) return {target, true, value.parts};
-  if (ptx_kind(value.type) == Kind::Wide && ptx_kind(target) == Kind::Wide) {
-    return {target, false, {value.parts[0], kZero}};  // one of them has only this half
-  }
-  std::array<Operand, 4> from = words(value);
-  const std::size_t count = vyre::words(value.type);
-  if (target == DataType::Bool) {
-    Operand any = from[0];
-    for (std::size_t i = 1; i < count; ++i) any = code_.word("or", "b32", {any, from[i]});
-    return {target, true, {truth({DataType::U32, false, {any}})}};
-  }
-  // As eval_cast() does it.
-  Operand fill = from[0];
-  if (!is_vector(target)) {
-    fill = kZero;
-    if (has_sign(value.type) && min_bytes(target) > 4) {
-      fill = code_.word("shr", "s32", {from[0], literal(31)});
-    }
-  }
-  for (std::size_t i = count; i < from.size(); ++i) from[i] = fill;
-  return lanes(target, from);
+  const PtxValue from = whole(value);
+  const Operand& first = from.parts[0];
+  if (target == DataType::Bool) return {target, true, {truth(from)}};
+  if (ptx_kind(target) == ptx_kind(value.type)) return {target, false, {first, kZero}};
+  if (ptx_kind(target) == Kind::Word) return {target, false, {halves(first).low}};
+  const Operand sign =
+      has_sign(value.type) ? code_.word("shr", "s32", {first, literal(31)}) : kZero;
+  return {target, false, {joined(first, sign)}};
 }
 
 PtxValue PtxOps::select(const PtxValue& condition, const PtxValue& yes, const PtxValue& no) {
@@ -457,23 +427,19 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
     case Operation::Mod: return quotient(op, type, a, b);
     case Operation::Min: return make("min", own(type), a, b);
     case Operation::Max: return make("max", own(type), a, b);
-    case Operation::AbsDiff: {
-      const Operand larger = make("max", plain(type), a, b);
-      return make("sub", plain(type), larger, make("min", plain(type), a, b));
-    }
     case Operation::MulHigh:
       if (wide) return make("mul.hi", "u64", a, b);
       // There is mul.hi.u32. Where ptxas sees a u64 taken from what that gives, it makes code that
       // is wrong for a u64 whose low word is 0.
       return halves(code_.wide("mul.wide", "u32", {a, b})).high;
-    case Operation::AddSat:  // of unsigned numbers: as much of b as there is room for
-      return make("add", plain(type), a, make("min", plain(type), make("not", bits(type), a), b));
-    case Operation::SubSat: return make("sub", plain(type), make("max", plain(type), a, b), b);
     case Operation::RotateLeft:
     case Operation::RotateRight:
       if (wide) return rotated(op, a, b);
       // This one takes the count modulo 32.
       return make(op == Operation::RotateLeft ? "shf.l.wrap" : "shf.r.wrap", "b32", a, a, b);
+    case Operation::AbsDiff:
+    case Operation::AddSat:
+    case Operation::SubSat:  // lowered
     case Operation::And:
     case Operation::Or:
     case Operation::LogicalNot: break;  // on tests alone
@@ -549,21 +515,6 @@ PtxOperand PtxOps::rotated(Operation op, Operand a, Operand count) {
 
 // --- u128 ---------------------------------------------------------------------------------------
 
-PtxOperand PtxOps::less(Pair a, Pair b) {
-  const Operand high = code_.predicate("setp.lt", "u64", {a.high, b.high});
-  const Operand same = code_.predicate("setp.eq", "u64", {a.high, b.high});
-  const Operand low = code_.predicate("setp.lt", "u64", {a.low, b.low});
-  const Operand both = code_.predicate("and", "pred", {same, low});
-  return code_.predicate("or", "pred", {high, both});
-}
-
-PtxOperand PtxOps::equal(Pair a, Pair b) {
-  const Operand low = code_.wide("xor", "b64", {a.low, b.low});
-  const Operand high = code_.wide("xor", "b64", {a.high, b.high});
-  const Operand any = code_.wide("or", "b64", {low, high});
-  return code_.predicate("setp.eq", "u64", {any, kZero});
-}
-
 // One half of a number that is moved by less than 64, with what comes into it from the other. No
 // instruction gets a count of 64 or more: ptxas does not always clamp those that it knows.
 PtxOperand PtxOps::moved_half(bool left, Operand own_half, Operand other, Operand count) {
@@ -608,13 +559,13 @@ PtxOps::Pair PtxOps::shifted(Operation op, Pair a, Operand count) {
 PtxValue PtxOps::of_pair(Operation op, const PtxValue& a, const PtxValue& b) {
   const Pair x{a.parts[0], a.parts[1]};
   const Pair y{b.parts[0], b.parts[1]};
-  const auto pair = [](Pair value) {
-    return PtxValue{DataType::U128, false, {value.low, value.high}};
+  const auto pair = [](Operand low, Operand high) {
+    return PtxValue{DataType::U128, false, {low, high}};
   };
   // The second one takes what the first one carries.
-  const auto both = [&](std::string_view first, std::string_view second, std::string_view type) {
-    const Operand low = code_.wide(first, type, {x.low, y.low});
-    return pair({low, code_.wide(second, type, {x.high, y.high})});
+  const auto both = [&](std::string_view first, std::string_view second) {
+    const Operand low = code_.wide(first, "u64", {x.low, y.low});
+    return pair(low, code_.wide(second, "u64", {x.high, y.high}));
   };
   // Halves are put together by this.
   const auto any = [&](Operand left, Operand right) {
@@ -622,37 +573,32 @@ PtxValue PtxOps::of_pair(Operation op, const PtxValue& a, const PtxValue& b) {
     return right.is(0) ? left : code_.wide("or", "b64", {left, right});
   };
   switch (op) {
-    case Operation::BitNot: {
-      const Operand low = code_.wide("not", "b64", {x.low});
-      return pair({low, code_.wide("not", "b64", {x.high})});
-    }
-    case Operation::Eq: return test(equal(x, y));
-    case Operation::Lt: return test(less(x, y));
     case Operation::BitOr: {
       const Operand low = any(x.low, y.low);
-      return pair({low, any(x.high, y.high)});
+      return pair(low, any(x.high, y.high));
     }
-    case Operation::BitXor: return both("xor", "xor", "b64");
-    case Operation::BitAnd: return both("and", "and", "b64");
     case Operation::Shl:
-    case Operation::Shr: return pair(shifted(op, x, y.low));
-    case Operation::Add: return both("add.cc", "addc", "u64");
-    case Operation::Sub: return both("sub.cc", "subc", "u64");
-    case Operation::Mul: {
-      const Operand low = code_.wide("mul.lo", "u64", {x.low, y.low});
-      Operand high = code_.wide("mul.hi", "u64", {x.low, y.low});
-      high = code_.wide("mad.lo", "u64", {x.low, y.high, high});
-      return pair({low, code_.wide("mad.lo", "u64", {x.high, y.low, high})});
+    case Operation::Shr: {
+      const Pair moved = shifted(op, x, y.low);
+      return pair(moved.low, moved.high);
     }
+    case Operation::Add: return both("add.cc", "addc");
+    case Operation::Sub: return both("sub.cc", "subc");
     case Operation::Negate:
+    case Operation::BitNot:
     case Operation::Popcount:
     case Operation::Clz:
     case Operation::Ctz:
     case Operation::ReverseBits:
+    case Operation::Eq:
     case Operation::Ne:
+    case Operation::Lt:
     case Operation::Gt:
     case Operation::Le:
     case Operation::Ge:
+    case Operation::BitXor:
+    case Operation::BitAnd:
+    case Operation::Mul:
     case Operation::Div:
     case Operation::Mod:
     case Operation::Min:

@@ -160,7 +160,6 @@ class PtxOps {
   PtxValue cast(DataType target, const PtxValue& value);
   PtxValue select(const PtxValue& condition, const PtxValue& yes, const PtxValue& no);
   PtxValue constant(DataType type, const Bits& value);
-  PtxValue lanes(DataType type, std::array<PtxOperand, 4> given);  // a value of these words
   PtxValue test(const PtxOperand& predicate) { return {DataType::U32, true, {predicate}}; }
 
   // Not as a predicate, where it is one; and as a predicate.
@@ -191,10 +190,7 @@ class PtxOps {
   Operand either(Operand::Kind kind, Operand condition, Operand yes, Operand no);
   Operand moved_half(bool left, Operand own_half, Operand other, Operand count);
   Pair shifted(Operation op, Pair a, Operand count);
-  Operand less(Pair a, Pair b);
-  Operand equal(Pair a, Pair b);
   Operand masked(Operand count, std::uint32_t width);
-  std::array<Operand, 4> words(const PtxValue& value);
   Pair halves(Operand wide);
   Operand joined(Operand low, Operand high);
 

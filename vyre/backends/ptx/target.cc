@@ -1,13 +1,19 @@
 #include "vyre/backends/ptx/target.h"
 
-#include "vyre/passes/pass.h"
-
 namespace vyre {
 
-Shaped finish_ptx(const Program& program) {
-  Shaped shaped = shape_for_gpu(program);
-  shaped.program = lower(shaped.program, kPtxCapabilities);
-  return shaped;
+Target ptx_target() {
+  return {.name = "sm_75",
+          .capabilities = {.u128_multiply = false,
+                           .u128_divide = false,
+                           .u128_rest = false,
+                           .cast = false,
+                           .abs_diff = false,
+                           .saturate = false,
+                           .signed_saturate = false},
+          .shape = shape_for_gpu,
+          .zeroed_memory = false,
+          .has_lines = true};
 }
 
 // Whole stretches that one instruction moves.

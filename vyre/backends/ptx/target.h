@@ -9,13 +9,9 @@
 
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
-#include "vyre/passes/launch.h"
-#include "vyre/passes/lower.h"
+#include "vyre/passes/lowered.h"
 
 namespace vyre {
-
-inline constexpr Capabilities kPtxCapabilities{
-    .u128_divide = false, .u128_rest = false, .signed_saturate = false};
 
 inline constexpr std::uint32_t kPtxMaxThreads = 1024;      // of a block
 inline constexpr std::uint32_t kPtxMaxThreadsZ = 64;       // of those along z
@@ -23,8 +19,7 @@ inline constexpr std::uint32_t kPtxMaxShared = 227 << 10;  // bytes, on the larg
 // Up to here a kernel takes it itself; for more the host has to ask at the launch.
 inline constexpr std::uint32_t kPtxMaxStaticShared = 48 << 10;
 
-// An optimised program as it is emitted.
-Shaped finish_ptx(const Program& program);
+Target ptx_target();
 
 // What workgroup memory takes of a block's.
 std::uint64_t ptx_shared_bytes(const BufferDecl& buffer);
@@ -32,7 +27,7 @@ std::uint64_t ptx_shared_bytes(const BufferDecl& buffer);
 // B001 where a workgroup is larger than a block may be, B002 where its memory is.
 std::optional<Diagnostic> ptx_refuses(const Program& program);
 
-// What stands in front of the kernels of a module. `file`: where their lines are from.
+// What a module begins with, before its kernels. `file`: where their lines are from.
 std::string ptx_header(std::string_view file = {});
 
 }  // namespace vyre

@@ -1,0 +1,563 @@
+// Expressions, by operator precedence with an explicit stack; also literals and the names in them.
+// They are interned in the order in which they are parsed, which is the canonical numbering.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vyre/base/names.h"
+#include "vyre/ir/intern.h"
+#include "vyre/text/parse_tokens.h"
+
+namespace vyre {
+
+class ExpressionParser : protected TokenParser {
+ public:
+  using TokenParser::TokenParser;
+
+ protected:
+  struct Binding {
+    LocalId local;
+    BufferId buffer;
+    bool was_local = false;  // declared by now, in this scope or another one
+    bool reported = false;   // as unknown: once is enough
+  };
+
+  // One expression, up to the token that cannot continue it.
+  bool parse_expr(ExprId& result) {
+    frames_.clear();
+    values_.clear();
+    ids_.clear();
+    while (true) {
+      bool complete = false;
+      if (!parse_operand(complete)) return false;
+      if (!complete) continue;
+      // After an operand: lanes, closing brackets, then an operator or the end.
+      while (true) {
+        if (stopped_ || !parse_lanes()) return false;
+        if (token_.infix != nullptr) {
+          const OperationInfo* op = token_.infix;
+          reduce(op->precedence + (op->precedence == kComparisonPrecedence ? 1 : 0));
+          if (op->precedence == kComparisonPrecedence && !frames_.empty() &&
+              frames_.back().kind == Frame::Infix &&
+              frames_.back().op->precedence == kComparisonPrecedence) {
+            return fail<message::chained_comparison>(token_.span, op->text);
+          }
+          if (!push_frame({Frame::Infix, token_.span.begin, {}, op})) return false;
+          advance();
+          break;
+        }
+        reduce(0);
+        if (frames_.empty()) {
+          result = values_.back().id;
+          return true;
+        }
+        const OpenExpr& open = frames_.back();
+        const bool takes_list = open.kind != Frame::Paren && open.kind != Frame::Index;
+        if (at(Tok::Comma) && takes_list) {
+          advance();
+          break;
+        }
+        if (at(open.kind == Frame::Index ? Tok::RBracket : Tok::RParen)) {
+          if (!close_bracket()) return false;
+          continue;
+        }
+        if (at(Tok::End)) {
+          return fail<message::unclosed>({open.begin, open.begin + 1}, "an expression",
+                                         open.kind == Frame::Index ? "]" : ")");
+        }
+        return fail_missing(open.kind == Frame::Index ? "an operator or `]`"
+                            : takes_list              ? "an operator, `,` or `)`"
+                                                      : "an operator or `)`",
+                            "close the bracket, or write an operator between the operands");
+      }
+    }
+  }
+
+  // The value of the current Number token, which it does not consume. `begin` is the place of its
+  // minus sign, if it has one.
+  bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count = false) {
+    const std::string_view whole = spelling();
+    std::string_view digits = whole;
+    unsigned base = 10;
+    if (digits.starts_with("0x")) base = 16;
+    if (digits.starts_with("0b")) base = 2;
+    if (base != 10) digits.remove_prefix(2);
+
+    const auto digit_value = [](char c) -> unsigned {
+      const char lower = static_cast<char>(c | 32);
+      if (is_digit(c)) return static_cast<unsigned>(c - '0');
+      return lower >= 'a' && lower <= 'f' ? static_cast<unsigned>(lower - 'a') + 10 : 99;
+    };
+    Wide value = 0;
+    bool overflow = false;
+    std::size_t length = 0;
+    bool well_formed = true;
+    for (; length < digits.size(); ++length) {
+      const char c = digits[length];
+      if (c == '_') {
+        well_formed &= length > 0 && length + 1 < digits.size() &&
+                       digit_value(digits[length - 1]) < base &&
+                       digit_value(digits[length + 1]) < base;
+        continue;
+      }
+      const unsigned digit = digit_value(c);
+      if (digit >= base) break;
+      overflow |= __builtin_mul_overflow(value, base, &value);
+      overflow |= __builtin_add_overflow(value, digit, &value);
+    }
+    const std::string_view suffix = digits.substr(length);
+    const bool has_exponent =
+        base == 10 ? suffix.starts_with('e') || suffix.starts_with('E') : suffix.starts_with('p');
+    const bool is_float = (base != 2 && (has_exponent || whole.find('.') != whole.npos)) ||
+                          suffix == "f32" || suffix == "f16" || suffix == "bf16";
+    if (is_float) return fail<message::planned_literal>(token_.span, shorten(whole, 40));
+    literal.type = DataType::U32;
+    const bool upper_case = suffix.starts_with("X") || suffix.starts_with("B");
+    if (length == 0 || !well_formed || upper_case)
+      return fail<message::bad_number>(token_.span, shorten(whole, 40));
+    if (!suffix.empty()) {
+      const std::optional<DataType> type = find_type(suffix);
+      if (!type || !contains(type_sets::Scalar, *type)) {
+        return fail<message::bad_suffix>(token_.span, shorten(whole, 40), shorten(suffix, 20));
+      }
+      literal.type = *type;
+    }
+    const bool is_signed = has_sign(literal.type);
+    const unsigned width = info(literal.type).width;
+    const Wide limit =
+        is_signed ? (Wide{1} << (width - 1)) - (negative ? 0 : 1) : ~Wide{0} >> (128 - width);
+    if (overflow || value > limit) {
+      const std::string_view advice =
+          count                           ? "use a number up to 4294967295"
+          : literal.type == DataType::U32 ? "write a suffix for a wider type: u64 or u128"
+          : literal.type == DataType::U64 ? "write the suffix u128, or a smaller number"
+          : is_signed                     ? "i32 goes from -2147483648i32 to 2147483647i32"
+                                          : "u128 ends at 2^128 - 1";
+      return fail<message::literal_range>({begin, token_.span.end},
+                                          (negative ? "-" : "") + shorten(whole, 50),
+                                          text(literal.type), advice);
+    }
+    if (negative) value = Wide{0} - value;
+    for (std::size_t lane = 0; lane < words(literal.type); ++lane) {
+      literal.bits.lanes[lane] = static_cast<std::uint32_t>(value >> (32 * lane));
+    }
+    return true;
+  }
+
+  // Instead of a value that cannot be made: a local that does not exist.
+  ExprId wrong_value(Span span) {
+    positions_.uses.push_back(span);
+    return interner_->local(LocalId{});
+  }
+
+  BufferId resolve_buffer(Span span) {
+    const std::string_view name = lexer_.text(span);
+    const Binding found = binding(name);
+    if (program_ == nullptr) {
+      complain<message::buffer_in_op>(span, item_name_, shorten(name));
+    } else if (found.buffer.exists()) {
+      return found.buffer;
+    } else if (found.local.exists()) {
+      complain<message::local_as_buffer>(span, name);
+    } else if (!found.reported && !parsed_.findings.full()) {
+      binding(name).reported = true;
+      std::vector<std::string_view> buffers;
+      for (const BufferDecl& buffer : program_->buffers) buffers.push_back(buffer.name);
+      const std::string_view near = nearest(name, buffers);
+      near.empty() ? complain<message::unknown_buffer>(span, shorten(name))
+                   : complain<message::misspelt_buffer>(span, name, near);
+    }
+    return {};
+  }
+
+  // A name that is not a local here. Reported once per name.
+  void complain_unknown(Span span, bool assigned) {
+    const std::string_view word = lexer_.text(span);
+    Binding& known = binding(word);
+    if (known.reported || parsed_.findings.full()) return;
+    known.reported = true;
+    std::vector<std::string_view> names = visible_locals();
+    if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
+    const std::string_view near = nearest(word, names);
+    const std::string_view advice = assigned ? "" : advice_for(word);
+    if (known.was_local) {
+      assigned ? complain<message::assigned_out_of_scope>(span, shorten(word))
+               : complain<message::local_out_of_scope>(span, shorten(word));
+    } else if (!advice.empty()) {
+      complain<message::foreign_name>(span, word, advice);
+    } else if (!near.empty()) {
+      assigned ? complain<message::assigned_misspelt>(span, word, near)
+               : complain<message::misspelt_local>(span, word, near);
+    } else {
+      assigned ? complain<message::assigned_unknown>(span, shorten(word))
+               : complain<message::unknown_local>(span, shorten(word));
+    }
+  }
+
+  std::uint32_t number_of(std::string_view name) {
+    const std::uint32_t number = names_.number(name);
+    if (number >= bindings_.size()) bindings_.resize(number + 1);
+    return number;
+  }
+  Binding& binding(std::string_view name) { return bindings_[number_of(name)]; }
+
+  Body* body_ = nullptr;              // of the item at hand
+  const Program* program_ = nullptr;  // null in an op
+  std::string_view item_name_;
+  std::optional<Interner> interner_;
+  ItemPositions positions_;
+  NameTable names_;
+  std::vector<Binding> bindings_;  // by number of the name
+
+ private:
+  static constexpr std::size_t kMaxNesting = 8192;
+
+  enum class Frame : std::uint8_t { Prefix, Infix, Paren, Index, Function, Select, Type, Call };
+  struct OpenExpr {
+    Frame kind;
+    std::uint32_t begin = 0;
+    Span name = {};                     // what is called
+    const OperationInfo* op = nullptr;  // Prefix, Infix, Function
+    DataType type = DataType::Unknown;  // Type
+    BufferId buffer = {};               // Index
+    std::uint32_t operands = 0;         // size of values_ outside
+    std::uint32_t uses = 0;             // size of the uses outside
+  };
+  struct Value {
+    ExprId id;
+    Span span;
+  };
+
+  // Parses a complete operand, or the opening of one.
+  bool parse_operand(bool& complete) {
+    const Span span = token_.span;
+    if (token_.prefix != nullptr) {
+      const OperationInfo* op = token_.prefix;
+      advance();
+      // A minus sign right before an i32 literal belongs to it.
+      if (op->op == Operation::Negate && at(Tok::Number) && spelling().ends_with("i32")) {
+        complete = true;
+        return parse_number(true, span.begin);
+      }
+      return push_frame({Frame::Prefix, span.begin, {}, op});
+    }
+    if (at(Tok::LParen)) {
+      advance();
+      return push_frame({Frame::Paren, span.begin});
+    }
+    if (at(Tok::Number)) {
+      complete = true;
+      return parse_number(false, span.begin);
+    }
+    if (at(Tok::Name) && !at_statement()) return parse_name_operand(complete);
+    // A call without arguments closes right away.
+    if (at(Tok::RParen) && !frames_.empty() && frames_.back().kind != Frame::Paren &&
+        values_.size() == frames_.back().operands && previous_.kind == Tok::LParen) {
+      complete = true;
+      return close_bracket();
+    }
+    const bool inclusive = at(Tok::Assign) && previous_.kind == Tok::DotDot;
+    return fail_missing("an expression",
+                        inclusive ? "the end of a range is exclusive: write `0..n + 1`"
+                                  : "write a value here: a literal, a name, a load or a call");
+  }
+
+  // Whether the current word starts a statement: where an expression is missing, it is not
+  // consumed. The first part of an op id does not start one.
+  bool at_statement() const {
+    const Word word = token_.word;
+    const bool starts = word == Word::Let || word == Word::If || word == Word::For ||
+                        word == Word::Break || word == Word::Return || word == Word::Barrier ||
+                        word == Word::Else || word == Word::Program || word == Word::Op;
+    return starts && !before_dot();
+  }
+
+  bool parse_name_operand(bool& complete) {
+    const Token name = token_;
+    const std::string_view word = spelling();
+    advance();
+    if (at(Tok::Dot)) {
+      // A dotted chain before `(` is a call, even if its words are reserved.
+      Lexer probe = lexer_;
+      probe.set_quiet(true);
+      Token ahead = token_;
+      Span id = name.span;
+      std::string text(word);
+      while (ahead.kind == Tok::Dot) {
+        ahead = probe.next_but_comments();
+        if (ahead.kind != Tok::Name) break;
+        id.end = ahead.span.end;
+        text += '.';
+        text += lexer_.text(ahead.span);
+        ahead = probe.next_but_comments();
+      }
+      if (ahead.kind == Tok::LParen) {
+        while (token_.span.begin != ahead.span.begin) advance();
+        if (text.size() > kMaxNameBytes) return fail<message::long_token>(id, text.size());
+        advance();
+        ids_.push_back(std::move(text));
+        return push_frame({Frame::Call, id.begin, id});
+      }
+      if (name.word == Word::None && !binding(word).local.exists() &&
+          !binding(word).buffer.exists() && ahead.kind != Tok::DotDot &&
+          text.size() > word.size() + 2) {
+        complain<message::op_as_value>(id, shorten(text));
+        while (token_.span.end != id.end) advance();
+        advance();
+        push_wrong(id);
+        return complete = true;
+      }
+    }
+    const Word kind = name.word;
+    if (kind == Word::True || kind == Word::False) {
+      push(interner_->literal(DataType::Bool, {{kind == Word::True, 0, 0, 0}}), name.span);
+      return complete = true;
+    }
+    if (kind == Word::IdInvocation) return complete = parse_id(Operation::InvocationId, name);
+    if (kind == Word::IdWorkgroup) return complete = parse_id(Operation::WorkgroupId, name);
+    if (kind == Word::IdLocal) return complete = parse_id(Operation::LocalId, name);
+    if (kind == Word::Len) {
+      if (!expect(Tok::LParen, "write `len(buffer)`")) return false;
+      if (!at(Tok::Name)) return fail_expected("a buffer", "write `len(buffer)`");
+      const BufferId buffer = resolve_buffer(token_.span);
+      advance();
+      if (!expect(Tok::RParen, "len takes the name of one buffer")) return false;
+      const Span span{name.span.begin, previous_.span.end};
+      push(buffer.exists() ? interner_->length(buffer) : interner_->local({}), span);
+      return complete = true;
+    }
+    if (kind == Word::Select) {
+      if (!expect(Tok::LParen, "write `select(condition, a, b)`")) return false;
+      return push_frame({Frame::Select, name.span.begin, name.span});
+    }
+    if (kind == Word::Type) {
+      if (!expect(Tok::LParen, "a type is a function: write a cast as `u32(x)`")) return false;
+      return push_frame({Frame::Type, name.span.begin, name.span, nullptr, *find_type(word)});
+    }
+    if (is_planned_type(kind)) return fail<message::planned_type>(name.span, word);
+    if (kind == Word::Nan || kind == Word::Inf) {
+      return fail<message::planned_literal>(name.span, word);
+    }
+    if (kind != Word::None) {
+      return fail<message::expected>(
+          name.span, "an expression", quoted(word),
+          kind == Word::Atomic ? "an atomic is a statement: bind its result first, as in `let old "
+                                 "= atomic_add(b[i], 1)`"
+                               : "this word is reserved; write a value here");
+    }
+    if (accept(Tok::LParen)) {
+      if (const OperationInfo* op = find_function(word)) {
+        return push_frame({Frame::Function, name.span.begin, name.span, op});
+      }
+      ids_.emplace_back(word);
+      return push_frame({Frame::Call, name.span.begin, name.span});
+    }
+    if (accept(Tok::LBracket)) {
+      const BufferId buffer = resolve_buffer(name.span);
+      return push_frame({Frame::Index, name.span.begin, name.span, nullptr, {}, buffer});
+    }
+    complete = true;
+    const Binding found = binding(word);
+    if (found.local.exists()) {
+      push(interner_->local(found.local), name.span);
+      return true;
+    }
+    if (!found.buffer.exists()) {
+      complain_unknown(name.span, false);
+    } else if (program_->buffers[found.buffer.index].element == DataType::Bytes) {
+      complain<message::bytes_value>(name.span, word);
+    } else {
+      complain<message::buffer_as_value>(name.span, word);
+    }
+    push_wrong(name.span);
+    return true;
+  }
+
+  // The axis of an id.
+  bool parse_id(Operation op, const Token& name) {
+    if (!expect(Tok::Dot, "name the axis, as in `invocation_id.x`")) return false;
+    if (!at(Tok::Name)) return fail_expected("an axis", "use .x, .y or .z");
+    const Span span{name.span.begin, token_.span.end};
+    const std::string_view axis = spelling();
+    const std::size_t number = letter_number("xyz", axis);
+    advance();
+    if (number == axis.npos) {
+      complain<message::unknown_axis>(span, lexer_.text(name.span), shorten(axis));
+      push_wrong(span);
+    } else {
+      push(interner_->make(op, static_cast<std::uint8_t>(number), 0, {}), span);
+    }
+    return true;
+  }
+
+  static std::size_t letter_number(std::string_view letters, std::string_view letter) {
+    return letter.size() == 1 ? letters.find(letter[0]) : letters.npos;
+  }
+
+  bool parse_lanes() {
+    for (std::size_t lanes = 0; at(Tok::Dot); ++lanes) {
+      // No value has lanes of lanes, so this is a mistake; an expression for each would take much
+      // more memory than the text.
+      if (lanes >= kMaxNesting) {
+        fail<message::nesting>(token_.span);
+        stop();
+        return false;
+      }
+      const Token number = previous_;
+      advance();
+      const std::size_t lane = at(Tok::Name) ? letter_number("xyzw", spelling()) : spelling().npos;
+      if (lane == std::string_view::npos) {
+        if (number.kind == Tok::Number) {
+          return fail<message::planned_literal>({number.span.begin, number.span.end + 1},
+                                                lexer_.text(number.span));
+        }
+        return fail_missing("a lane", "the lanes of a vector are .x .y .z .w");
+      }
+      const Value value = values_.back();
+      values_.pop_back();
+      push(interner_->make(Operation::Lane, static_cast<std::uint8_t>(lane), 0, {&value.id, 1}),
+           {value.span.begin, token_.span.end});
+      advance();
+    }
+    return true;
+  }
+
+  bool parse_number(bool negative, std::uint32_t begin) {
+    TypedBits literal;
+    if (!read_literal(negative, begin, literal)) return false;
+    push(interner_->literal(literal.type, literal.bits), {begin, token_.span.end});
+    advance();
+    return true;
+  }
+
+  // Completes the innermost bracket at its closing token.
+  bool close_bracket() {
+    const OpenExpr open = frames_.back();
+    frames_.pop_back();
+    const Span span{open.begin, token_.span.end};
+    advance();
+    switch (open.kind) {
+      case Frame::Prefix:
+      case Frame::Infix: break;
+      case Frame::Paren: values_.back().span = span; break;
+      case Frame::Index: {
+        const Value index = values_.back();
+        values_.pop_back();
+        if (open.buffer.exists()) {
+          push(interner_->load(open.buffer, index.id), span);
+        } else {
+          positions_.uses.resize(open.uses);
+          push_wrong(span);
+        }
+        break;
+      }
+      case Frame::Function:
+      case Frame::Select:
+      case Frame::Type:
+      case Frame::Call: finish_call(open, span); break;
+    }
+    return true;
+  }
+
+  void finish_call(const OpenExpr& open, Span span) {
+    args_.clear();
+    for (std::size_t i = open.operands; i < values_.size(); ++i) args_.push_back(values_[i].id);
+    values_.resize(open.operands);
+    const std::size_t count = args_.size();
+
+    ExprId id;
+    std::string expected;
+    if (open.kind == Frame::Function) {
+      const std::size_t arity = static_cast<std::size_t>(open.op->arity);
+      if (count == arity) id = interner_->make(open.op->op, 0, 0, args_);
+      expected = plural(arity, "argument");
+    } else if (open.kind == Frame::Select) {
+      if (count == 3) id = interner_->make(Operation::Select, 0, 0, args_);
+      expected = "3 arguments";
+    } else if (open.kind == Frame::Type) {
+      if (count == 1) {
+        id = interner_->make(Operation::Cast, static_cast<std::uint8_t>(open.type), 0, args_);
+      } else if (count == 2 && open.type == DataType::Vec2U32) {
+        id = interner_->make(Operation::Vec2, 0, 0, args_);
+      } else if (count == 4 && open.type == DataType::Vec4U32) {
+        id = interner_->make(Operation::Vec4, 0, 0, args_);
+      }
+      expected =
+          is_vector(open.type) ? "1 or " + plural(info(open.type).lanes, "argument") : "1 argument";
+    } else {
+      id = interner_->call(ids_.back(), args_);
+      ids_.pop_back();
+    }
+    if (id.exists()) {
+      push(id, span);
+      return;
+    }
+    complain<message::argument_count>(open.name, lexer_.text(open.name), expected,
+                                      plural(count, "argument"));
+    positions_.uses.resize(open.uses);
+    push_wrong(span);
+  }
+
+  // Applies the operators on top of the stack that bind at least as tightly as `precedence`.
+  void reduce(int precedence) {
+    while (!frames_.empty()) {
+      const OpenExpr& open = frames_.back();
+      if (open.kind != Frame::Prefix && open.kind != Frame::Infix) return;
+      if (open.op->precedence < precedence) return;
+      const Value right = values_.back();
+      values_.pop_back();
+      if (open.kind == Frame::Prefix) {
+        const ExprId id = interner_->make(open.op->op, 0, 0, {&right.id, 1});
+        push(id, {open.begin, right.span.end});
+      } else {
+        const Value left = values_.back();
+        values_.pop_back();
+        const ExprId args[] = {left.id, right.id};
+        push(interner_->make(open.op->op, 0, 0, args), {left.span.begin, right.span.end});
+      }
+      frames_.pop_back();
+    }
+  }
+
+  bool push_frame(OpenExpr open) {
+    if (frames_.size() >= kMaxNesting) {
+      fail<message::nesting>({open.begin, open.begin + 1});
+      stop();
+      return false;
+    }
+    open.operands = static_cast<std::uint32_t>(values_.size());
+    open.uses = static_cast<std::uint32_t>(positions_.uses.size());
+    frames_.push_back(open);
+    return true;
+  }
+
+  void push(ExprId id, Span span) {
+    values_.push_back({id, span});
+    positions_.uses.push_back(span);
+    if (positions_.uses.size() > kMaxExprs && !stopped_) {
+      parsed_.findings.report<message::too_many_expressions>(span, item_name_);
+      stop();
+    }
+  }
+  void push_wrong(Span span) { push(interner_->local({}), span); }
+
+  // For a suggestion: not all where there are very many.
+  std::vector<std::string_view> visible_locals() const {
+    constexpr std::size_t kLookedAt = 16 * kMaxCandidates;
+    std::vector<std::string_view> names;
+    const std::size_t end = std::min(bindings_.size(), kLookedAt);
+    for (std::uint32_t i = 0; i < end && names.size() < kMaxCandidates; ++i) {
+      if (bindings_[i].local.exists()) names.push_back(names_.name(i));
+    }
+    return names;
+  }
+
+  std::vector<OpenExpr> frames_;
+  std::vector<Value> values_;
+  std::vector<std::string> ids_;  // of the open calls
+  std::vector<ExprId> args_;
+};
+
+}  // namespace vyre

@@ -1,0 +1,432 @@
+// Statements and the blocks they open.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "vyre/text/parse_expressions.h"
+
+namespace vyre {
+
+class StatementParser : protected ExpressionParser {
+ public:
+  using ExpressionParser::ExpressionParser;
+
+ protected:
+  enum class Branch : std::uint8_t { Body, Then, Else, ElseIf, Loop, Block };
+  struct Open {
+    Branch branch;
+    std::uint32_t owner;  // the compound statement
+    std::uint32_t brace;  // offset of the opening brace
+    std::uint32_t scope;  // size of scope_ outside
+  };
+
+  void parse_body() {
+    while (!open_.empty() && !stopped_) {
+      failed_ = false;
+      if (at(Tok::End) || at_item()) {
+        const std::uint32_t brace = suspect_.value_or(open_.back().brace);
+        const std::string what =
+            brace == open_[0].brace ? "`" + shorten(item_name_) + "`" : "this block";
+        at(Tok::End) ? fail<message::unclosed>({brace, brace + 1}, what, "}")
+                     : fail<message::unclosed_item>({brace, brace + 1}, what, spelling());
+        open_.clear();
+        item_typed_ = false;
+      } else if (at(Tok::RBrace)) {
+        suspect_unclosed();
+        positions_.end = token_.span.begin;
+        advance();
+        close_block();
+      } else {
+        const std::uint32_t begin = token_.span.begin;
+        // What follows a character that starts no token was reported with it.
+        const bool parsed = !token_.after_error && parse_statement();
+        if (!parsed && token_.span.begin == begin) advance();
+        if (!parsed || failed_) recover();
+      }
+    }
+  }
+
+  bool parse_new_name(std::string_view& name, Span& span, std::string_view what) {
+    if (!at(Tok::Name)) {
+      return fail_expected(what, "names are letters, digits and _, not starting with a digit");
+    }
+    name = spelling();
+    span = token_.span;
+    if (name.size() > kMaxNameBytes) return false;
+    advance();
+    return true;
+  }
+
+  LocalId declare(std::string_view name) {
+    const LocalId local{body_->locals.size()};
+    body_->locals.push_back({std::string(name)});
+    const std::uint32_t number = number_of(name);
+    Binding& known = bindings_[number];
+    scope_.push_back({number, known.local});
+    known.local = local;
+    known.was_local = true;
+    return local;
+  }
+
+  void open_block(Branch branch, std::uint32_t owner, std::uint32_t brace) {
+    open_.push_back({branch, owner, brace, static_cast<std::uint32_t>(scope_.size())});
+  }
+
+  struct Hidden {
+    std::uint32_t name;
+    LocalId before;
+  };
+  std::vector<Hidden> scope_;
+  std::vector<Open> open_;
+  std::optional<std::uint32_t> suspect_;  // the brace of a block that is probably not closed
+  bool item_typed_ = true;  // no syntax error in its declarations, and every block is closed
+
+ private:
+  static constexpr std::string_view kLetAdvice =
+      "declare a local with `let`; its type is that of its value";
+  static constexpr std::string_view kElseAdvice = "put `else` right after the `}` of an `if`";
+
+  // A brace that starts its line and is indented less than the line that opens its block closes
+  // another one: people forget a brace more often than they misplace one.
+  void suspect_unclosed() {
+    if (suspect_ || !token_.newline_before) return;
+    const auto indentation = [&](std::uint32_t at) -> std::optional<std::size_t> {
+      constexpr std::size_t kLookedAt = 200;  // a line may be very long
+      const std::string_view before =
+          std::string_view(source_.text)
+              .substr(at > kLookedAt ? at - kLookedAt : 0, std::min<std::size_t>(at, kLookedAt));
+      const std::size_t newline = before.rfind('\n');
+      if (newline == before.npos && at > kLookedAt) return std::nullopt;
+      const std::string_view line = before.substr(newline == before.npos ? 0 : newline + 1);
+      return std::min(line.find_first_not_of(" \t"), line.size());
+    };
+    const std::optional<std::size_t> opened = indentation(open_.back().brace);
+    const std::optional<std::size_t> closed = indentation(token_.span.begin);
+    if (opened && closed && *closed < *opened) suspect_ = open_.back().brace;
+  }
+
+  // Ends the innermost block at the current statement and its names with it.
+  void close_block() {
+    const Open block = open_.back();
+    open_.pop_back();
+    while (scope_.size() > block.scope) {
+      bindings_[scope_.back().name].local = scope_.back().before;
+      scope_.pop_back();
+    }
+    const StmtId end{body_->stmts.size()};
+    switch (block.branch) {
+      case Branch::Body: break;
+      case Branch::Loop: std::get<For>(body_->stmts[block.owner]).end = end; break;
+      case Branch::Block: std::get<Block>(body_->stmts[block.owner]).end = end; break;
+      case Branch::Then: {
+        If& branch = std::get<If>(body_->stmts[block.owner]);
+        branch.else_begin = branch.end = end;
+        if (!at_word(Word::Else)) {
+          end_if(block.owner);
+          break;
+        }
+        advance();
+        const std::uint32_t brace = token_.span.begin;
+        if (at_word(Word::If)) {
+          open_block(Branch::ElseIf, block.owner, brace);
+          if (!parse_if()) {
+            recover();
+            open_.pop_back();
+            end_if(block.owner);
+          }
+        } else if (accept(Tok::LBrace) || fail_missing("`{` or `if`", "open the else branch")) {
+          open_block(Branch::Else, block.owner, brace);
+        } else {
+          end_if(block.owner);
+          recover();
+        }
+        break;
+      }
+      case Branch::Else:
+      case Branch::ElseIf: end_if(block.owner); break;
+    }
+  }
+
+  // Ends an `if`, and with it the chain of `else if` that it is the last link of.
+  void end_if(std::uint32_t owner) {
+    const StmtId end{body_->stmts.size()};
+    std::get<If>(body_->stmts[owner]).end = end;
+    while (!open_.empty() && open_.back().branch == Branch::ElseIf) {
+      std::get<If>(body_->stmts[open_.back().owner]).end = end;
+      open_.pop_back();
+    }
+  }
+
+  bool parse_statement() {
+    begin_statement();
+    if (at(Tok::LBrace)) {
+      const std::uint32_t brace = token_.span.begin;
+      advance();
+      open_block(Branch::Block, add_statement(Block{}), brace);
+      return true;
+    }
+    if (at(Tok::Name)) {
+      const Word word = token_.word;
+      if (word == Word::Let) return parse_let();
+      if (word == Word::If) return parse_if();
+      if (word == Word::For) return parse_for();
+      if (word == Word::Return) return parse_return();
+      if (word == Word::Atomic) return parse_atomic({});
+      if (word == Word::None) return parse_name_statement();
+      if (accept_word(Word::Break)) return add_statement(Break{}), true;
+      if (accept_word(Word::Barrier)) {
+        add_statement(Barrier{});
+        if (!at(Tok::LParen)) return true;
+        return fail_expected("a statement", "write `barrier` without parentheses");
+      }
+      if (access_of(word)) {
+        // After a broken declaration it is in its place.
+        if (!item_sound_ && body_->stmts.empty()) return false;
+        return fail_expected("a statement",
+                             program_ != nullptr
+                                 ? "declare buffers at the top of the program, before statements"
+                                 : "ops have no buffers; pass values as parameters");
+      }
+      if (word == Word::Law) {
+        return fail_expected("a statement", "declare laws before the first statement");
+      }
+      if (word == Word::Type) return fail_expected("a statement", kLetAdvice);
+      if (word == Word::Else) {
+        return item_sound_ && fail_expected("a statement", kElseAdvice);
+      }
+    }
+    return fail_expected("a statement",
+                         "statements start with let, if, for, break, return, barrier, an atomic, "
+                         "`{` or the name that is assigned");
+  }
+
+  bool parse_let() {
+    advance();
+    std::string_view name;
+    if (!parse_new_name(name, statement_.local, "a name")) return false;
+    if (!expect(Tok::Assign, at(Tok::Colon)
+                                 ? "leave the type out, it is that of the value: `let x = 0u64`"
+                                 : "a local gets its value at once: `let x = 0`")) {
+      declare(name);
+      return false;
+    }
+    if (at_word(Word::Atomic) && !before_dot()) {
+      const bool parsed = parse_atomic(LocalId{body_->locals.size()});
+      declare(name);
+      if (parsed && token_.infix != nullptr) {
+        return fail_expected("a statement", "bind the atomic's result alone, then compute with it");
+      }
+      return parsed;
+    }
+    ExprId value;
+    const bool parsed = parse_expr(value);
+    // The name is known only after its value, and also when the value is wrong.
+    const LocalId local = declare(name);
+    if (!parsed) return false;
+    add_statement(Let{local, value});
+    return true;
+  }
+
+  bool parse_return() {
+    advance();
+    // In a program `return` takes no value, so what follows is a value only where it cannot be the
+    // next statement.
+    const bool value_like =
+        at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
+        (at(Tok::Name) &&
+         (token_.word == Word::None || token_.word == Word::Type || token_.word == Word::Select ||
+          token_.word == Word::Len || token_.word == Word::True || token_.word == Word::False ||
+          token_.word == Word::IdInvocation || token_.word == Word::IdWorkgroup ||
+          token_.word == Word::IdLocal || before_dot()));
+    const bool wanted = program_ == nullptr ? value_like : value_like && !token_.newline_before;
+    ExprId value;
+    if (wanted && !parse_expr(value)) return false;
+    add_statement(Return{value});
+    return true;
+  }
+
+  bool parse_if() {
+    begin_statement();
+    advance();
+    ExprId condition;
+    if (!parse_expr(condition)) return false;
+    const std::uint32_t brace = token_.span.begin;
+    if (!expect(Tok::LBrace,
+                at(Tok::Assign) ? "compare with `==`; `=` assigns" : "open the branch")) {
+      return false;
+    }
+    open_block(Branch::Then, add_statement(If{condition, {}, {}}), brace);
+    return true;
+  }
+
+  bool parse_for() {
+    advance();
+    std::string_view name;
+    For loop;
+    if (at(Tok::LParen)) return fail_expected("a loop variable", "write `for k in 0..n { … }`");
+    if (!parse_new_name(name, statement_.local, "a loop variable")) return false;
+    if (!accept_word(Word::In)) return fail_expected("`in`", "write `for k in 0..n { … }`");
+    if (!parse_expr(loop.from) ||
+        !expect(Tok::DotDot, "give a range, as in `for k in 0..n`; the end is exclusive") ||
+        !parse_expr(loop.to)) {
+      return false;
+    }
+    const std::uint32_t brace = token_.span.begin;
+    if (!expect(Tok::LBrace, "open the loop's body")) return false;
+    // The variable belongs to the body's scope.
+    loop.variable = LocalId{body_->locals.size()};
+    open_block(Branch::Loop, add_statement(loop), brace);
+    declare(name);
+    return true;
+  }
+
+  // The index and the closing bracket of an element.
+  bool parse_element(Span buffer, ExprId& index) {
+    statement_.buffer = buffer;
+    if (!parse_expr(index) || !expect(Tok::RBracket, "close the index")) return false;
+    statement_.element_end = previous_.span.end;
+    return true;
+  }
+
+  // `x = e` or `buf[i] = e`.
+  bool parse_name_statement() {
+    const Token first = token_;
+    const Span name = token_.span;
+    const std::string_view word = spelling();
+    advance();
+    if (accept(Tok::Assign)) {
+      if (at_word(Word::Atomic) && !before_dot()) {
+        return fail_expected("an expression", "bind the atomic's result first: `let old = …`");
+      }
+      Assign assign;
+      statement_.local = name;
+      if (!parse_expr(assign.value)) return false;
+      const Binding target = binding(word);
+      assign.local = target.local;
+      if (target.buffer.exists() && !target.local.exists()) {
+        complain<message::assigned_buffer>(name, word);
+      } else if (!target.local.exists()) {
+        complain_unknown(name, true);
+      }
+      add_statement(assign);
+      return true;
+    }
+    if (accept(Tok::LBracket)) {
+      Store store;
+      store.buffer = resolve_buffer(name);
+      if (!parse_element(name, store.index) ||
+          !expect(Tok::Assign, token_.infix != nullptr ? "write it out, as in `b[i] = b[i] | 1`"
+                                                       : "store a value: `buffer[i] = value`") ||
+          !parse_expr(store.value)) {
+        return false;
+      }
+      add_statement(store);
+      return true;
+    }
+    return fail_unknown_statement(first);
+  }
+
+  // A statement that starts with a name but is not an assignment: most likely something from
+  // another language.
+  bool fail_unknown_statement(Token name) {
+    const std::string_view word = lexer_.text(name.span);
+    if (const std::string_view advice = advice_for(word); !advice.empty()) {
+      return fail<message::expected>(name.span, "a statement", quoted(word), advice);
+    }
+    if (token_.infix != nullptr) {
+      return fail_expected("`=` or `[`", "write it out, as in `x = x + 1`");
+    }
+    if (at(Tok::Dot) && binding(word).local.exists()) {
+      return fail_expected("`=` or `[`", "lanes cannot be assigned; build a new vector");
+    }
+    if (at(Tok::LParen) || at(Tok::Dot)) {
+      return fail_expected("`=` or `[`", word == "binding" || word == "location"
+                                             ? "write a binding as `@0`"
+                                             : "a call is a value: bind it, as in `let x = …(…)`");
+    }
+    const std::string_view near = nearest(
+        word, {"let", "if", "for", "break", "return", "barrier", "else", "while", "switch"});
+    std::string fix = "assign a local (`x = 1`) or store to a buffer (`b[i] = 1`)";
+    if (near == "else") {
+      fix = kElseAdvice;
+    } else if (!advice_for(near).empty()) {
+      fix = advice_for(near);
+    } else if (!near.empty()) {
+      fix = "did you mean `" + std::string(near) + "`?";
+    } else if (at(Tok::Name) && !token_.newline_before) {
+      fix = kLetAdvice;
+    } else {
+      return fail_missing("`=` or `[`", fix);
+    }
+    return fail<message::expected>(name.span, "a statement", quoted(word), fix);
+  }
+
+  bool parse_atomic(LocalId result) {
+    const Span name = token_.span;
+    const AtomicInfo& row = *find_atomic(spelling());
+    advance();
+    if (!expect(Tok::LParen, "write `atomic_add(buffer[i], value)`")) return false;
+    if (!at(Tok::Name)) return fail_expected("a buffer", "write `atomic_add(buffer[i], value)`");
+    const Span buffer = token_.span;
+    advance();
+    Atomic atomic;
+    atomic.op = row.op;
+    atomic.result = result;
+    if (!expect(Tok::LBracket, "name an element, as in `buffer[i]`") ||
+        !parse_element(buffer, atomic.index)) {
+      return false;
+    }
+    std::array<ExprId, 2> values;
+    int count = 0;
+    while (accept(Tok::Comma)) {
+      if (!parse_expr(values[static_cast<std::size_t>(std::min(count, 1))])) return false;
+      ++count;
+    }
+    if (!expect(Tok::RParen, "close the atomic")) return false;
+    if (program_ == nullptr) {
+      complain<message::effect_in_op>(name, item_name_, "an atomic");
+    } else if (count != row.operands) {
+      complain<message::argument_count>(
+          name, row.text, plural(static_cast<std::size_t>(row.operands) + 1, "argument"),
+          plural(static_cast<std::size_t>(count) + 1, "argument"));
+    } else {
+      atomic.buffer = resolve_buffer(buffer);
+      atomic.value = values[static_cast<std::size_t>(count - 1)];
+      if (count == 2) atomic.expected = values[0];
+      add_statement(atomic);
+      return true;
+    }
+    // Reported; what stays is its result, as a local of unknown type, or an empty block.
+    positions_.uses.resize(statement_.first_use);
+    if (!result.exists()) {
+      add_statement(Block{StmtId{body_->stmts.size() + 1}});
+    } else {
+      add_statement(Let{result, wrong_value(name)});
+    }
+    return true;
+  }
+
+  void begin_statement() {
+    const auto uses = static_cast<std::uint32_t>(positions_.uses.size());
+    statement_ = {token_.span, uses, {}, {}, 0};
+  }
+
+  // Adds the statement that begin_statement() began.
+  std::uint32_t add_statement(Stmt stmt) {
+    const std::uint32_t id = static_cast<std::uint32_t>(body_->stmts.size());
+    body_->stmts.push_back(stmt);
+    positions_.statements.push_back(statement_);
+    if (body_->stmts.size() > kMaxStmts && !stopped_) {
+      parsed_.findings.report<message::too_many_statements>(
+          {statement_.head.begin, statement_.head.begin + 1}, item_name_);
+      stop();
+    }
+    return id;
+  }
+
+  ItemPositions::Statement statement_{};  // the one being parsed
+};
+
+}  // namespace vyre

@@ -1,0 +1,149 @@
+// The first layer of the parser: the token at hand, errors, and where to go on after one.
+//
+// The parser makes one pass over the tokens, without recursion: open blocks and open brackets are
+// explicit stacks, so no input can overflow the call stack.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vyre/base/text.h"
+#include "vyre/text/lexer.h"
+#include "vyre/text/parse.h"
+
+namespace vyre {
+
+class TokenParser {
+ public:
+  TokenParser(const Source& source, Parsed& parsed)
+      : source_(source), parsed_(parsed), lexer_(source.text, parsed.findings) {}
+
+ protected:
+  // --- Tokens ---
+  void advance() {
+    previous_ = token_;
+    const std::size_t before = lexer_.errors();
+    token_ = lexer_.next_but_comments();
+    if (lexer_.errors() != before) note_failure();
+  }
+  bool at(Tok kind) const { return token_.kind == kind; }
+  bool at_word(Word word) const { return token_.kind == Tok::Name && token_.word == word; }
+  // Whether the current word starts an op id, where it means nothing else.
+  bool before_dot() const {
+    Lexer probe = lexer_;
+    probe.set_quiet(true);
+    return probe.next_but_comments().kind == Tok::Dot;
+  }
+  bool accept(Tok kind) {
+    if (!at(kind)) return false;
+    advance();
+    return true;
+  }
+  bool accept_word(Word word) {
+    if (!at_word(word)) return false;
+    advance();
+    return true;
+  }
+  bool expect(Tok kind, std::string_view fix) {
+    return accept(kind) || fail_missing(kTokTexts[static_cast<std::size_t>(kind)], fix);
+  }
+  static bool is_planned_type(Word word) {
+    return word == Word::F32 || word == Word::F16 || word == Word::Bf16 || word == Word::Tensor;
+  }
+  std::string_view spelling() const { return lexer_.text(token_.span); }
+  static std::string quoted(std::string_view word) { return "`" + shorten(word, 40) + "`"; }
+  std::string found() const { return at(Tok::End) ? "the end of the file" : quoted(spelling()); }
+
+  // The candidate that was probably meant, or else some advice.
+  static std::string suggestion(std::string_view word,
+                                const std::vector<std::string_view>& candidates,
+                                std::string_view advice) {
+    const std::string_view near = nearest(word, candidates);
+    return near.empty() ? std::string(advice) : "did you mean " + quoted(near) + "?";
+  }
+
+  // --- Errors ---
+
+  // A syntax error: the first one in a statement is reported, the item is not validated.
+  template <class Message, class... Arguments>
+  bool fail(Span span, const Arguments&... arguments) {
+    if (!failed_) parsed_.findings.report<Message>(span, arguments...);
+    note_failure();
+    return false;
+  }
+  bool fail_expected(std::string_view what, std::string_view fix) {
+    return fail<message::expected>(token_.span, what, found(), fix);
+  }
+  // Something is missing before the current token; on the line before, when that one has ended.
+  bool fail_missing(std::string_view what, std::string_view fix) {
+    if (!token_.newline_before && !at(Tok::End)) return fail_expected(what, fix);
+    const std::uint32_t end = previous_.span.end;
+    const std::string_view where = at(Tok::End) ? "the end of the file" : "the end of the line";
+    return fail<message::expected>({end, end}, what, where, fix);
+  }
+  // An error that leaves the syntax intact. What follows a syntax error may be its consequence.
+  template <class Message, class... Arguments>
+  void complain(Span span, const Arguments&... arguments) {
+    if (item_sound_) parsed_.findings.report<Message>(span, arguments...);
+  }
+  void note_failure() {
+    failed_ = true;
+    item_sound_ = false;
+    parsed_.syntax_ok = false;
+    if (++errors_ >= kMaxSyntaxErrors) stopped_ = true;
+  }
+
+  void stop() {
+    note_failure();
+    stopped_ = true;
+  }
+
+  // Skips to where a statement may start again: a closing brace of the block, or a first token on a
+  // line outside of all brackets that were opened on the way.
+  void recover() {
+    lexer_.set_quiet(true);
+    for (int depth = 0; !at(Tok::End) && !stopped_; advance()) {
+      const bool opens = at(Tok::LParen) || at(Tok::LBracket) || at(Tok::LBrace);
+      const bool closes = at(Tok::RParen) || at(Tok::RBracket) || at(Tok::RBrace);
+      const bool is_first = at(Tok::Name) && token_.newline_before && !token_.after_error;
+      if (at_item() || (depth == 0 && (at(Tok::RBrace) || (is_first && !at_word(Word::Else))))) {
+        break;
+      }
+      depth = std::max(0, depth + opens - closes);
+    }
+    lexer_.set_quiet(false);
+  }
+
+  void skip_to_item() {
+    lexer_.set_quiet(true);
+    while (!at(Tok::End) && !stopped_ && !at_item()) advance();
+    lexer_.set_quiet(false);
+  }
+
+  // A broken item ends where another one starts; only the first word of a line is taken as that.
+  bool at_item() const {
+    return token_.newline_before && (at_word(Word::Program) || at_word(Word::Op));
+  }
+
+  const Source& source_;
+  Parsed& parsed_;
+  Lexer lexer_;
+  Token token_;
+  Token previous_;
+  bool failed_ = false;     // in the current statement
+  bool item_sound_ = true;  // no syntax error in this item so far
+  bool stopped_ = false;    // a limit was passed; nothing more is read
+
+ private:
+  static constexpr std::size_t kMaxSyntaxErrors = 100;
+  // By kind, where all tokens of it are spelt alike.
+  static constexpr std::string_view kTokTexts[] = {"",    "",    "",    "",     "",     "`(`",
+                                                   "`)`", "`{`", "`}`", "`[`",  "`]`",  "`,`",
+                                                   "`:`", "`@`", "`.`", "`..`", "`->`", "`=`"};
+
+  std::size_t errors_ = 0;
+};
+
+}  // namespace vyre
