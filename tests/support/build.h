@@ -2,6 +2,7 @@
 // once and linked with the libraries of several builds; build.cc is compiled in each.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace vyre {
@@ -24,5 +25,8 @@ bool is_long();
 inline std::uint64_t cases(std::uint64_t usual, std::uint64_t many) {
   return is_long() ? many : kSanitized ? usual / 8 : usual;
 }
+
+// Of a long list whose elements are alike, this build takes one in this many.
+inline std::size_t every() { return kSanitized && !is_long() ? 8 : 1; }
 
 }  // namespace vyre
