@@ -61,13 +61,12 @@ TEST_F(Proofs, AreProvedForAllValues) {
   if (std::getenv("VYRE_CACHE") == nullptr) {
     setenv("VYRE_CACHE", (std::filesystem::temp_directory_path() / "vyre_proofs").c_str(), 0);
   }
-  std::vector<Declared> all = declared_laws();
+  const std::vector<Declared> all = declared_laws();
   EXPECT_GT(all.size(), 1000u);
-  if (kClang) std::ranges::reverse(all);  // two runs at the same time meet in the middle
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   const auto work = [&] {
-    for (std::size_t i; (i = next++) < all.size();) {
+    for (std::size_t i; (i = every() * next++) < all.size();) {
       const Result<Proof> proof = prove(*all[i].law, *all[i].op, builtin_ops());
       const std::lock_guard lock(mutex);
       ASSERT_TRUE(proof.ok()) << proof.diagnostics()[0].problem;
@@ -211,8 +210,9 @@ TEST_F(Formulas, OfBodiesAgreeWithTheInterpreter) {
 
 TEST(Laws, HoldOnAllEdges) {
   std::uint64_t tried = 0;
+  std::size_t number = 0;
   for (const Declared& declared : declared_laws()) {
-    if (denies(*declared.law)) continue;
+    if (denies(*declared.law) || number++ % every() != 0) continue;
     const LawTrial trial = law_trial(*declared.law, *declared.op, builtin_ops());
     std::vector<std::vector<TypedBits>> tables;
     for (DataType type : law_variables(*declared.law, declared.op->signature))
@@ -237,7 +237,7 @@ TEST(Laws, HoldOnAllEdges) {
       }
     }
   }
-  EXPECT_GT(tried, 100'000u);
+  EXPECT_GT(tried, 100'000u / every());
 }
 
 // --- Built-in operations on all numbers of 8 bits -----------------------------------------------

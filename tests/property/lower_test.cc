@@ -230,13 +230,9 @@ class LowerProofs : public ::testing::Test {
 };
 
 TEST_F(LowerProofs, HoldForAllValues) {
-  std::vector<const LowerRow*> all;
+  std::size_t number = 0;
   for (const LowerRow& row : all_lower_rows()) {
-    if (!is_written(row)) all.push_back(&row);
-  }
-  if (kClang) std::ranges::reverse(all);  // two runs at the same time meet in the middle
-  for (const LowerRow* each : all) {
-    const LowerRow& row = *each;
+    if (is_written(row) || number++ % every() != 0) continue;
     const Result<Proof> proof = prove_row(row);
     ASSERT_TRUE(proof.ok()) << proof.diagnostics()[0].problem;
     EXPECT_EQ(proof->verdict, Proof::Verdict::Proved)

@@ -14,6 +14,7 @@
 #include <functional>
 #include <thread>
 
+#include "tests/support/build.h"
 #include "tests/support/command.h"
 #include "tests/support/temp_folder.h"
 #include "tools/vyre/command.h"
@@ -417,7 +418,7 @@ bool ended_well(pid_t child) {
 }
 
 TEST_F(CacheTest, ProcessesThatStartAtOnceAgreeOnAKey) {
-  for (int round = 0; round < 50; ++round) {
+  for (std::uint64_t round = 0; round < cases(50, 200); ++round) {
     fs::remove_all(folder_);
     int gate[2];
     ASSERT_EQ(pipe(gate), 0);
