@@ -48,7 +48,7 @@ Value Value::combine(Operation op, std::uint8_t detail, std::initializer_list<Va
   const auto owned = std::ranges::find_if(args, [](const Value& v) { return v.owner_ != nullptr; });
   std::optional<Diagnostic> problem;
   Value result;
-  result.type_ = type_by_operands(
+  result.type_ = checked_type(
       Expr{op, detail}, [&](std::size_t i) { return arg[i].type_; },
       [&](int, auto make) {
         if (!problem) problem = make();

@@ -58,26 +58,36 @@ void Interner::grow_table() {
 
 ExprId Interner::make(Operation op, std::uint8_t detail, std::uint32_t imm,
                       std::span<const ExprId> args) {
-  const std::size_t count = body_.exprs.size();
-  const bool listed = has_operand_list(op);
   Expr expr{op, detail, 0, imm};
-  if (!listed) std::ranges::copy(args, expr.args.begin());
+  if (!has_operand_list(op)) {
+    std::ranges::copy(args, expr.args.begin());
+    return add(expr);
+  }
+  const std::size_t count = body_.exprs.size();
   if (!distinct_) {
     if (is_full(slots_, count)) grow_table();
-    const auto is_plain = [&](std::uint32_t i) { return body_.exprs[i] == expr; };
-    const auto is_listed = [&](std::uint32_t i) {
+    const auto is_same = [&](std::uint32_t i) {
       const Expr& other = body_.exprs[i];
-      return other.op == expr.op && other.detail == expr.detail && other.imm == expr.imm &&
+      return other.op == op && other.detail == detail && other.imm == imm &&
              std::ranges::equal(operands(body_, other), args);
     };
     const std::uint32_t index =
-        listed ? find_or_add(slots_, count, spot_of_list(expr, args, seed_), is_listed)
-               : find_or_add(slots_, count, spot_of_plain(expr, seed_), is_plain);
+        find_or_add(slots_, count, spot_of_list(expr, args, seed_), is_same);
     if (index != count) return ExprId{index};
   }
-  if (listed) {
-    expr.args = {ExprId{body_.operands.size()}, ExprId{args.size()}, ExprId{0u}};
-    body_.operands.insert(body_.operands.end(), args.begin(), args.end());
+  expr.args = {ExprId{body_.operands.size()}, ExprId{args.size()}, ExprId{0u}};
+  body_.operands.insert(body_.operands.end(), args.begin(), args.end());
+  body_.exprs.push_back(expr);
+  return ExprId{count};
+}
+
+ExprId Interner::add(const Expr& expr) {
+  const std::size_t count = body_.exprs.size();
+  if (!distinct_) {
+    if (is_full(slots_, count)) grow_table();
+    const auto is_same = [&](std::uint32_t i) { return body_.exprs[i] == expr; };
+    const std::uint32_t index = find_or_add(slots_, count, spot_of_plain(expr, seed_), is_same);
+    if (index != count) return ExprId{index};
   }
   body_.exprs.push_back(expr);
   return ExprId{count};
@@ -123,38 +133,35 @@ Body canonical(const Body& body, std::uint32_t parameters, bool distinct) {
     if (const LocalId local = declared(stmt); local.exists()) declare(local);
   }
   std::vector<std::uint32_t> callees(body.callees.size(), ExprId::kNone);
-  const auto add = [&](const Expr& expr, std::span<const ExprId> args) {
-    if (expr.op == Operation::Literal) {
-      return interner.literal(type_of_detail(expr), literal_bits(body, expr));
-    }
-    std::uint32_t imm = expr.imm;
-    if (expr.op == Operation::Local) imm = (imm < locals.size() ? locals[imm] : LocalId{}).index;
-    if (expr.op == Operation::Call) {
-      std::uint32_t& callee = callees[imm];  // a long id is read once, not for each call
-      if (callee == ExprId::kNone) callee = interner.callee(body.callees[imm]);
-      imm = callee;
-    }
-    return interner.make(expr.op, expr.detail, imm, args);
-  };
   std::vector<ExprId> copies(body.exprs.size());
-  std::vector<std::pair<ExprId, std::uint32_t>> stack;  // with the next operand
   std::vector<ExprId> args;
+  const auto add = [&](Expr expr, std::span<const ExprId> ids) {
+    if (expr.op == Operation::Literal && is_wide(type_of_detail(expr))) {
+      return interner.literal(type_of_detail(expr), body.constants[expr.imm]);
+    }
+    if (expr.op == Operation::Local) {
+      expr.imm = (expr.imm < locals.size() ? locals[expr.imm] : LocalId{}).index;
+    }
+    if (expr.op == Operation::Call) {
+      std::uint32_t& callee = callees[expr.imm];  // a long id is read once, not for each call
+      if (callee == ExprId::kNone) callee = interner.callee(body.callees[expr.imm]);
+      expr.imm = callee;
+    }
+    if (!has_operand_list(expr.op)) {
+      for (std::size_t i = 0; i < ids.size(); ++i) expr.args[i] = copies[ids[i].index];
+      return interner.add(expr);
+    }
+    args.clear();
+    for (ExprId operand : ids) args.push_back(copies[operand.index]);
+    return interner.make(expr.op, expr.detail, expr.imm, args);
+  };
+  std::vector<Visit> stack;
+  const auto is_copied = [&](ExprId id) { return copies[id.index].exists(); };
   const auto copy = [&](ExprId& root) {
     if (!root.exists()) return;
-    if (!copies[root.index].exists()) stack.emplace_back(root, 0);
-    while (!stack.empty()) {
-      const ExprId id = stack.back().first;
-      const std::span<const ExprId> ids = operands(body, body[id]);
-      if (stack.back().second < ids.size()) {
-        const ExprId operand = ids[stack.back().second++];
-        if (!copies[operand.index].exists()) stack.emplace_back(operand, 0);
-        continue;
-      }
-      args.clear();
-      for (ExprId operand : ids) args.push_back(copies[operand.index]);
-      copies[id.index] = add(body[id], args);
-      stack.pop_back();
-    }
+    operands_first(body, root, stack, is_copied, [&](ExprId id, std::span<const ExprId> ids) {
+      copies[id.index] = add(body[id], ids);
+    });
     root = copies[root.index];
   };
   result.stmts = body.stmts;

@@ -29,6 +29,8 @@ class Interner {
 
   // Any expression; `args` go to the operand list where the operation wants that.
   ExprId make(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
+  // One without an operand list.
+  ExprId add(const Expr& expr);
 
  private:
   void grow_table();

@@ -29,7 +29,7 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
     if (expr.op == Operation::Load) return loaded_type(buffers[expr.imm].element);
     if (expr.op == Operation::Call) return results[expr.imm];
     const std::span<const ExprId> args = operands(body, expr);
-    return type_by_operands(expr, [&](std::size_t i) { return types[args[i]]; }, [](int, auto) {});
+    return result_type(expr, [&](std::size_t i) { return types[args[i]]; });
   };
 
   // A local is declared before an expression that is new in a later statement can mention it.

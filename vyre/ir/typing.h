@@ -24,31 +24,55 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
 Diagnostic condition_error(DataType type);
 Diagnostic lane_error(DataType type, std::uint32_t lane);
 
-inline constexpr int kWhole = -1;
-
-// The type of an expression by those of its operands, `type(i)`. Calls blame(i, make) where operand
-// i does not fit, or kWhole where none is wrong by itself; make() gives the diagnostic. Nothing
-// follows from an operand of unknown type. Locals, loads and calls are not for their operands to
-// say: Unknown.
-template <class TypeOf, class Blame>
-DataType type_by_operands(const Expr& expr, TypeOf type, Blame blame) {
-  using enum DataType;
+// The type of a valid expression by those of its operands, `type(i)`. Locals, loads and calls are
+// not for their operands to say: Unknown.
+template <class TypeOf>
+DataType result_type(const Expr& expr, TypeOf type) {
   switch (expr.op) {
-    case Operation::Literal: return type_of_detail(expr);
+    case Operation::Literal:
+    case Operation::Cast: return type_of_detail(expr);
     case Operation::Local:
     case Operation::Load:
-    case Operation::Call: return Unknown;
+    case Operation::Call: return DataType::Unknown;
     case Operation::Length:
     case Operation::InvocationId:
     case Operation::WorkgroupId:
-    case Operation::LocalId: return U32;
+    case Operation::LocalId:
+    case Operation::Lane: return DataType::U32;
+    case Operation::Select: return type(1);
+    case Operation::Vec2: return DataType::Vec2U32;
+    case Operation::Vec4: return DataType::Vec4U32;
+#define OPERATION(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      return result_of(expr.op, type(0));
+  }
+  return DataType::Unknown;
+}
+
+inline constexpr int kWhole = -1;
+
+// The same of an expression that may be wrong. Calls blame(i, make) where operand i does not fit,
+// or kWhole where none is wrong by itself; make() gives the diagnostic. Nothing follows from an
+// operand of unknown type.
+template <class TypeOf, class Blame>
+DataType checked_type(const Expr& expr, TypeOf type, Blame blame) {
+  using enum DataType;
+  switch (expr.op) {
+    case Operation::Literal:
+    case Operation::Local:
+    case Operation::Load:
+    case Operation::Call:
+    case Operation::Length:
+    case Operation::InvocationId:
+    case Operation::WorkgroupId:
+    case Operation::LocalId: break;
     case Operation::Select: {
       const DataType condition = type(0), a = type(1), b = type(2);
       if (condition != Unknown && !contains(type_sets::Truth, condition)) {
         blame(0, [&] { return condition_error(condition); });
       }
       if (a == Unknown || b == Unknown) return Unknown;
-      if (a == b) return a;
+      if (a == b) break;
       blame(kWhole, [&] { return diagnose<message::select_sides>(a, b); });
       return Unknown;
     }
@@ -58,29 +82,27 @@ DataType type_by_operands(const Expr& expr, TypeOf type, Blame blame) {
         blame(kWhole, [&] { return diagnose<message::cast_to_bytes>(); });
         return Unknown;
       }
-      if (source != Unknown && !cast_exists(source, target)) {
-        blame(kWhole, [&] {
-          return diagnose<message::unsupported_cast>(source, target, list_of(cast_targets(source)));
-        });
-      }
-      return target;
+      if (source == Unknown || cast_exists(source, target)) break;
+      blame(kWhole, [&] {
+        return diagnose<message::unsupported_cast>(source, target, list_of(cast_targets(source)));
+      });
+      break;
     }
     case Operation::Vec2:
     case Operation::Vec4: {
-      const DataType vector = expr.op == Operation::Vec2 ? Vec2U32 : Vec4U32;
+      const DataType vector = result_type(expr, type);
       for (int i = 0; i < static_cast<int>(lane_count(vector)); ++i) {
         const DataType lane = type(static_cast<std::size_t>(i));
         if (lane == U32 || lane == Unknown) continue;
         blame(i, [&] { return diagnose<message::lane_operand>(vector, lane); });
       }
-      return vector;
+      break;
     }
     case Operation::Lane: {
       const DataType vector = type(0);
-      if (vector != Unknown && (!is_vector(vector) || expr.detail >= lane_count(vector))) {
-        blame(kWhole, [&] { return lane_error(vector, expr.detail); });
-      }
-      return U32;
+      if (vector == Unknown || (is_vector(vector) && expr.detail < lane_count(vector))) break;
+      blame(kWhole, [&] { return lane_error(vector, expr.detail); });
+      break;
     }
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
@@ -96,7 +118,7 @@ DataType type_by_operands(const Expr& expr, TypeOf type, Blame blame) {
         }
         const DataType wanted = second_operand(expr.op, first);
         const DataType second = arity(expr.op) == 2 ? type(1) : wanted;
-        if (second == wanted) return result_of(expr.op, first);
+        if (second == wanted) break;
         if (second == Unknown) return Unknown;
         const bool is_shift = signature(expr.op) == Signature::Shift;
         blame(is_shift ? 1 : kWhole, [&] {
@@ -107,7 +129,7 @@ DataType type_by_operands(const Expr& expr, TypeOf type, Blame blame) {
         return Unknown;
       }
   }
-  return Unknown;
+  return result_type(expr, type);
 }
 
 }  // namespace vyre

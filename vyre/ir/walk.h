@@ -25,6 +25,40 @@ inline std::span<const ExprId> operands(const Body& body, const Expr& expr) {
   return {expr.args.data(), static_cast<std::size_t>(arity(expr.op))};
 }
 
+// An expression whose operands are being visited, and the next one of them.
+struct Visit {
+  ExprId id;
+  std::uint32_t next;
+};
+
+// Calls visit(id, operands) for what is below `root` and for itself, operands first and left to
+// right, except where is_known(id): that and what is below it is done. `stack` is room for the
+// walk, and operands_of(id) a span.
+template <class OperandsOf, class IsKnown, class Do>
+void operands_first(ExprId root, std::vector<Visit>& stack, OperandsOf operands_of,
+                    IsKnown is_known, Do visit) {
+  if (is_known(root)) return;
+  stack.push_back({root, 0});
+  while (!stack.empty()) {
+    const ExprId id = stack.back().id;
+    const std::span<const ExprId> ids = operands_of(id);
+    std::uint32_t next = stack.back().next;
+    while (next < ids.size() && is_known(ids[next])) ++next;
+    if (next < ids.size()) {
+      stack.back().next = next + 1;
+      stack.push_back({ids[next], 0});
+      continue;
+    }
+    visit(id, ids);
+    stack.pop_back();
+  }
+}
+template <class IsKnown, class Do>
+void operands_first(const Body& body, ExprId root, std::vector<Visit>& stack, IsKnown is_known,
+                    Do visit) {
+  operands_first(root, stack, [&](ExprId id) { return operands(body, body[id]); }, is_known, visit);
+}
+
 // The expressions that a statement mentions, in the order in which they are evaluated.
 struct Roots {
   std::array<ExprId, 3> ids;

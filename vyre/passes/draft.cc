@@ -97,9 +97,8 @@ Draft::Draft(const Program& from, unsigned simplifications, Expressions begin)
   out_.stmts.reserve(from.body.stmts.size() + 16);
 }
 
-void Draft::find_types() {
-  make_.local_types() = types_of(from_.body, from_.buffers, {}, {}).locals;
-  make_.catch_up();
+void Draft::begin(Types types) {
+  make_.begin(std::move(types));
   typed_ = true;
 }
 

@@ -17,12 +17,6 @@
 
 namespace vyre {
 
-// An expression whose operands are being visited, and the next one of them.
-struct Visit {
-  ExprId id;
-  std::uint32_t next;
-};
-
 class Draft {
  public:
   // Begins with the buffers and locals of a program without calls, and no statements. Its
@@ -33,9 +27,12 @@ class Draft {
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
 
+  // The types of the program, if somebody has them; before anything is made.
+  void begin(Types types);
+
   const Program& from() const { return from_; }
   Simplifier& make() {
-    if (!typed_) find_types();
+    if (!typed_) begin(types_of(from_.body, from_.buffers, {}, {}));
     return make_;
   }
   const Body& body() const { return out_; }
@@ -64,7 +61,6 @@ class Draft {
   std::vector<ExprId> operands;
 
  private:
-  void find_types();
   struct Open {
     StmtId owner;
     bool kept = true;          // the statement itself was added
@@ -175,9 +171,9 @@ template <class Has>
 std::vector<bool> spread(const Body& body, Has has) {
   std::vector<bool> found(body.exprs.size());
   for (std::size_t i = 0; i < body.exprs.size(); ++i) {
-    bool any = has(body.exprs[i]);
-    for (ExprId arg : operands(body, body.exprs[i])) any = any || found[arg.index];
-    if (any) found[i] = true;
+    const Expr& expr = body.exprs[i];
+    const auto is_found = [&](ExprId arg) { return found[arg.index]; };
+    if (has(expr) || std::ranges::any_of(operands(body, expr), is_found)) found[i] = true;
   }
   return found;
 }
@@ -208,32 +204,6 @@ class Mentions {
 // When a branch or a loop ends, passes look at all that is assigned inside. Whether that takes very
 // long: in a long chain of `else if`, which nests without being deep. It stays as it is written.
 bool nests_deeply(const Body& body);
-
-// Calls visit(id, operands) for what is below `root` and for itself, operands first and left to
-// right, except where is_known(id): that and what is below it is done. `stack` is room for the
-// walk, and operands_of(id) a span.
-template <class OperandsOf, class IsKnown, class Do>
-void operands_first(ExprId root, std::vector<Visit>& stack, OperandsOf operands_of,
-                    IsKnown is_known, Do visit) {
-  if (is_known(root)) return;
-  stack.push_back({root, 0});
-  while (!stack.empty()) {
-    const ExprId id = stack.back().id;
-    const std::span<const ExprId> ids = operands_of(id);
-    if (stack.back().next < ids.size()) {
-      const ExprId operand = ids[stack.back().next++];
-      if (!is_known(operand)) stack.push_back({operand, 0});
-      continue;
-    }
-    visit(id, ids);
-    stack.pop_back();
-  }
-}
-template <class IsKnown, class Do>
-void operands_first(const Body& body, ExprId root, std::vector<Visit>& stack, IsKnown is_known,
-                    Do visit) {
-  operands_first(root, stack, [&](ExprId id) { return operands(body, body[id]); }, is_known, visit);
-}
 
 // Copies expressions of the program into the draft. `memo` has what is known already; `leaf` may
 // replace a local or a load: it gets the expression and its copied operands and returns an

@@ -35,10 +35,6 @@ constexpr Pass kPasses[] = {
     {"fold", "compute what is constant", fold},
     {"algebra", "apply the rules", algebra},
 };
-// When none is due any more, and one of the first has changed something, those of the second get
-// another look at the result.
-constexpr unsigned kPays = kDecide | kBranches;
-constexpr unsigned kSecondLook = kDecide;
 constexpr int kMaxRuns = 64;  // of all passes together
 // What GPUs need besides, once nothing more becomes known.
 constexpr std::string_view kForGpu[] = {"partly",  "decide",    "strength", "merge",
@@ -100,16 +96,11 @@ Shaped run_passes(Program program, std::span<const Pass* const> passes, const Af
     going = goes_on(*pass);
   }
   unsigned due = passes.empty() ? kAll : 0;
-  unsigned changed = 0;  // those that have changed something since the last second look began
   for (int runs = 0; going && due != 0 && runs < kMaxRuns; ++runs) {
     const Pass& pass =
         *std::ranges::find_if(kPasses, [&](const Pass& each) { return (each.bit & due) != 0; });
     due &= ~pass.bit;
-    if (run(pass)) {
-      due |= pass.wakes;
-      changed |= pass.bit;
-    }
-    if (due == 0 && (std::exchange(changed, 0) & kPays) != 0) due = kSecondLook;
+    if (run(pass)) due |= pass.wakes;
     going = goes_on(pass);
   }
   name_apart(program);

@@ -19,9 +19,9 @@
 // writes what is left.
 #include <algorithm>
 
-#include "vyre/passes/bounds.h"
 #include "vyre/passes/memory.h"
 #include "vyre/passes/pass.h"
+#include "vyre/passes/ranges.h"
 #include "vyre/passes/values.h"
 
 namespace vyre {
@@ -31,6 +31,28 @@ constexpr std::uint32_t kNowhere = 0xffffffff;
 // At every so many levels a value is bound even if it is wanted once, so that none becomes too
 // deep.
 constexpr std::uint32_t kLevels = 32;
+
+// Which stores are surely in bounds, found as far as somebody has asked.
+class ProvedStores {
+ public:
+  explicit ProvedStores(const Program& program) : body_(program.body), ranges_(program) {}
+
+  bool operator[](StmtId store) {
+    while (proved_.size() <= store.index) {
+      const StmtId id{proved_.size()};
+      const Store* at = std::get_if<Store>(&body_[id]);
+      ranges_.go_to(id);
+      proved_.push_back(at != nullptr &&
+                        ranges_.less(ranges_.value(at->index), 0, ranges_.length(at->buffer)));
+    }
+    return proved_[store.index];
+  }
+
+ private:
+  const Body& body_;
+  Ranges ranges_;
+  std::vector<bool> proved_;  // per statement
+};
 
 class Sharing {
  public:
@@ -54,6 +76,8 @@ class Sharing {
 
   Program write() {
     Draft draft(program_, kNothing, Draft::Expressions::None);
+    make_.local_types().resize(body_.locals.size());
+    draft.begin({{}, std::move(make_.local_types())});
     Writer writer(*this, draft);
     rewrite(draft, writer);
     return std::move(draft).finish();
@@ -199,8 +223,8 @@ class Sharing {
   ExprId loaded(BufferId buffer, ExprId index) {
     const Memory::Element* element = memory_.find(buffer, index);
     if (element != nullptr && element->store.exists()) {
-      if (!bounds_) bounds_ = bounds_of(program_);
-      if (bounds_->is_proved(element->store)) return element->value;
+      if (!proved_) proved_.emplace(program_);
+      if ((*proved_)[element->store]) return element->value;
     } else if (element != nullptr) {
       if (graph_[element->value].imm >= body_.locals.size()) {
         Leaf& leaf = leaf_at(element->value);
@@ -634,10 +658,10 @@ class Sharing {
   // Per local: its value, without which it is a leaf, and the leaf that stands for what it holds.
   std::vector<ValueGraph::Held>& locals_ = values_of_.locals;
   Memory memory_;
-  std::optional<Bounds> bounds_;  // where somebody has asked
-  StmtId at_;                     // the statement whose values are collected
-  std::vector<bool> live_;        // per statement
-  std::vector<bool> read_;        // per local: what it holds is wanted
+  std::optional<ProvedStores> proved_;  // where somebody has asked
+  StmtId at_;                           // the statement whose values are collected
+  std::vector<bool> live_;              // per statement
+  std::vector<bool> read_;              // per local: what it holds is wanted
   std::vector<StmtId> lets_;  // per local: the `let` that loads it from memory that others write
   std::vector<std::uint32_t> local_blocks_;
   std::vector<Place> places_;

@@ -26,7 +26,7 @@ DataType Simplifier::type_of(const Expr& expr) const {
   if (expr.op == Operation::Local) return local_types_[expr.imm];
   if (expr.op == Operation::Load) return loaded_type(program_.buffers[expr.imm].element);
   const std::span<const ExprId> args = operands(out_, expr);
-  return type_by_operands(expr, [&](std::size_t i) { return type(args[i]); }, [](int, auto) {});
+  return result_type(expr, [&](std::size_t i) { return type(args[i]); });
 }
 
 ExprId Simplifier::add(Operation op, std::uint8_t detail, std::uint32_t imm,
@@ -34,15 +34,16 @@ ExprId Simplifier::add(Operation op, std::uint8_t detail, std::uint32_t imm,
   return known(interner_.make(op, detail, imm, args));
 }
 
-void Simplifier::catch_up() {
-  for (std::size_t i = known_.size(); i < out_.exprs.size(); ++i) know(out_.exprs[i]);
+void Simplifier::begin(Types types) {
+  local_types_ = std::move(types.locals);
+  for (std::size_t i = 0; i < out_.exprs.size(); ++i) know(out_.exprs[i], types.exprs[i]);
 }
 
-void Simplifier::know(const Expr& expr) {
+void Simplifier::know(const Expr& expr, DataType type) {
   if (known_.empty()) known_.reserve(out_.exprs.capacity());
   const bool is_vector = expr.op == Operation::Vec2 || expr.op == Operation::Vec4;
   const bool constant = is_vector && has_constant_lanes(expr);
-  known_.push_back({type_of(expr), constant ? kConstant : static_cast<Look>(expr.op)});
+  known_.push_back({type, constant ? kConstant : static_cast<Look>(expr.op)});
 }
 
 bool Simplifier::has_constant_lanes(const Expr& expr) const {

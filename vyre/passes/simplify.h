@@ -9,6 +9,7 @@
 
 #include "vyre/ir/intern.h"
 #include "vyre/ir/program.h"
+#include "vyre/ir/typing.h"
 #include "vyre/passes/rules.h"
 
 namespace vyre {
@@ -48,8 +49,8 @@ class Simplifier {
   // The bits of a constant: a literal, or a vector of literals.
   std::optional<Bits> bits(ExprId id) const;
   DataType type(ExprId id) const { return known_[id.index].type; }
-  // For when `out` has got expressions from elsewhere.
-  void catch_up();
+  // Before anything is made: the types of the locals, and of the expressions that `out` has.
+  void begin(Types types);
   // The type of each local of `out`; set before it is mentioned.
   std::vector<DataType>& local_types() { return local_types_; }
 
@@ -58,10 +59,10 @@ class Simplifier {
  private:
   ExprId add(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);
   ExprId known(ExprId id) {
-    if (id.index == known_.size()) know(out_[id]);
+    if (id.index == known_.size()) know(out_[id], type_of(out_[id]));
     return id;
   }
-  void know(const Expr& expr);
+  void know(const Expr& expr, DataType type);
   DataType type_of(const Expr& expr) const;
   bool has_constant_lanes(const Expr& expr) const;
   Look look(ExprId id) const { return known_[id.index].look; }

@@ -68,7 +68,7 @@ class TypeCheck {
     if (const std::string_view name = id_name(expr.op); !name.empty() && context_.op != nullptr) {
       blame<message::id_in_op>(id, kWhole, context_.name, name);
     }
-    return type_by_operands(
+    return checked_type(
         expr, [&](std::size_t i) { return type(args[i]); },
         [&](int operand, auto make) {
           if (!full()) errors_.push_back({id, operand, make()});
