@@ -131,7 +131,7 @@ class Findings {
   }
   // `{line}` in the problem becomes the line of `cause`.
   void add(Diagnostic diagnostic, Span span = {}, std::optional<Span> cause = {}) {
-    if (!full()) found_.push_back({std::move(diagnostic), span, cause, found_.size()});
+    if (!full()) found_.push_back({std::move(diagnostic), span, cause});
   }
 
   bool empty() const { return found_.empty(); }
@@ -147,7 +147,6 @@ class Findings {
     Diagnostic diagnostic;
     Span span;
     std::optional<Span> cause;
-    std::size_t order;
   };
   std::vector<Finding> found_;
 };

@@ -2,37 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
-#include "vyre/base/names.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
 namespace {
-
-// Reserved words, built once.
-class WordTable {
- public:
-  WordTable() {
-#define WORD(name, text) insert(text, Word::name);
-#include "vyre/text/words.def"
-    for (const TypeInfo& type : all_types()) insert(type.text, Word::Type);
-    for (const AtomicInfo& atomic : all_atomics()) insert(atomic.text, Word::Atomic);
-  }
-
-  Word find(std::string_view text) const {
-    const std::uint32_t number = names_.find(text);
-    return number < words_.size() ? words_[number] : Word::None;
-  }
-
- private:
-  void insert(std::string_view text, Word word) {
-    names_.number(text);
-    words_.push_back(word);
-  }
-
-  NameTable names_;
-  std::vector<Word> words_;
-};
 
 // The tokens that are spelt in one way and the operators of ops.def, by their first character,
 // those of two characters first.
@@ -87,8 +62,17 @@ bool is_hex_digit(char c) {
 }  // namespace
 
 Word find_word(std::string_view text) {
-  static const WordTable table;
-  return table.find(text);
+  static const auto words = [] {
+    std::unordered_map<std::string_view, Word> all = {
+#define WORD(name, text) {text, Word::name},
+#include "vyre/text/words.def"
+    };
+    for (const TypeInfo& type : all_types()) all.emplace(type.text, Word::Type);
+    for (const AtomicInfo& atomic : all_atomics()) all.emplace(atomic.text, Word::Atomic);
+    return all;
+  }();
+  const auto found = words.find(text);
+  return found == words.end() ? Word::None : found->second;
 }
 
 std::optional<BufferAccess> access_of(Word word) {
