@@ -81,11 +81,9 @@ std::string Blake2b::finish() {
   std::ranges::fill(std::span(block_).subspan(filled_), std::byte{0});
   total_ += filled_;
   compress(block_.data(), true);
-  std::string digest;
-  for (std::size_t i = 0; i < 32; ++i) {
-    digest += hex_byte(static_cast<char>(state_[i / 8] >> (i % 8 * 8)));
-  }
-  return digest;
+  unsigned char digest[32];
+  std::memcpy(digest, state_.data(), sizeof digest);
+  return hex_bytes(digest);
 }
 
 }  // namespace vyre

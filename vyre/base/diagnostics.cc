@@ -37,11 +37,9 @@ std::string fill(std::string_view text, std::span<const std::string> arguments) 
   return out;
 }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-std::uint32_t characters(std::string_view text) {
-  return static_cast<std::uint32_t>(
-      std::ranges::count_if(text, [](char c) { return !is_continuation(c); }));
+// How many columns a text of one line takes.
+std::uint32_t columns(std::string_view text) {
+  return static_cast<std::uint32_t>(characters(text));
 }
 
 std::string_view family(Code code) {
@@ -80,8 +78,8 @@ void excerpt(Diagnostic& diagnostic, std::string_view text, Span span, std::size
   diagnostic.excerpt = std::string(lead) + one_column_each(text.substr(first, last - first));
   diagnostic.excerpt += trail;
   const std::size_t end = std::clamp<std::size_t>(span.end, span.begin, last);
-  diagnostic.caret_begin = characters(lead) + characters(text.substr(first, span.begin - first));
-  diagnostic.caret_width = std::max(1u, characters(text.substr(span.begin, end - span.begin)));
+  diagnostic.caret_begin = columns(lead) + columns(text.substr(first, span.begin - first));
+  diagnostic.caret_width = std::max(1u, columns(text.substr(span.begin, end - span.begin)));
 }
 
 }  // namespace
@@ -106,9 +104,9 @@ LineCounter::Place LineCounter::at(std::uint32_t offset) {
   if (const std::size_t newline = between.rfind('\n'); newline != std::string_view::npos) {
     place_.line += static_cast<std::uint32_t>(std::ranges::count(between, '\n'));
     place_.line_start = counted_ + static_cast<std::uint32_t>(newline) + 1;
-    place_.column = 1 + characters(between.substr(newline + 1));
+    place_.column = 1 + columns(between.substr(newline + 1));
   } else {
-    place_.column += characters(between);
+    place_.column += columns(between);
   }
   counted_ = offset;
   return place_;
@@ -130,7 +128,7 @@ Diagnostic located(Diagnostic diagnostic, const Source& source, Span span) {
 }
 
 std::vector<Diagnostic> Findings::located(const Source& source) && {
-  std::ranges::sort(found_, {}, [](const Finding& f) { return std::pair(f.span.begin, f.order); });
+  std::ranges::stable_sort(found_, {}, [](const Finding& found) { return found.span.begin; });
   LineCounter lines(source.text);
   std::vector<Diagnostic> diagnostics;
   for (Finding& finding : found_) {
@@ -144,6 +142,12 @@ std::vector<Diagnostic> Findings::located(const Source& source) && {
     locate(finding.diagnostic, source, lines, finding.span);
     diagnostics.push_back(std::move(finding.diagnostic));
   }
+  return diagnostics;
+}
+
+std::vector<Diagnostic> Findings::unlocated() && {
+  std::vector<Diagnostic> diagnostics;
+  for (Finding& finding : found_) diagnostics.push_back(std::move(finding.diagnostic));
   return diagnostics;
 }
 

@@ -121,8 +121,8 @@ Diagnostic diagnose(const Arguments&... arguments) {
 void locate(Diagnostic& diagnostic, const Source& source, LineCounter& lines, Span span);
 Diagnostic located(Diagnostic diagnostic, const Source& source, Span span);
 
-// Diagnostics of one source as they are found, each with its span; line numbers are filled in at
-// the end, in one pass over the text.
+// Diagnostics as they are found. Those of a source have spans; line numbers are filled in at the
+// end, in one pass over the text.
 class Findings {
  public:
   template <class Message, class... Arguments>
@@ -130,8 +130,8 @@ class Findings {
     if (!full()) add(diagnose<Message>(arguments...), span);
   }
   // `{line}` in the problem becomes the line of `cause`.
-  void add(Diagnostic diagnostic, Span span, std::optional<Span> cause = {}) {
-    if (!full()) found_.push_back({std::move(diagnostic), span, cause, found_.size()});
+  void add(Diagnostic diagnostic, Span span = {}, std::optional<Span> cause = {}) {
+    if (!full()) found_.push_back({std::move(diagnostic), span, cause});
   }
 
   bool empty() const { return found_.empty(); }
@@ -139,13 +139,14 @@ class Findings {
 
   // All of them in the order of the source.
   std::vector<Diagnostic> located(const Source& source) &&;
+  // Of no source: in the order in which they were found.
+  std::vector<Diagnostic> unlocated() &&;
 
  private:
   struct Finding {
     Diagnostic diagnostic;
     Span span;
     std::optional<Span> cause;
-    std::size_t order;
   };
   std::vector<Finding> found_;
 };

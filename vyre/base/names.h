@@ -20,14 +20,6 @@ class NameTable {
     return number;
   }
 
-  // size() where it is none.
-  std::uint32_t find(std::string_view name) const {
-    if (names_.empty()) return 0;
-    const std::uint64_t slot =
-        slot_of(slots_, spot_of(name), [&](std::uint32_t i) { return names_[i] == name; });
-    return slot == 0 ? size() : static_cast<std::uint32_t>(slot) - 1;
-  }
-
   std::string_view name(std::uint32_t number) const { return names_[number]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(names_.size()); }
 

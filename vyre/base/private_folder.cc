@@ -21,12 +21,6 @@ namespace {
 constexpr const char* kKeyFile = "vyre-key";
 constexpr std::size_t kNameDigits = 32;
 
-std::string hex_bytes(std::span<const unsigned char> bytes) {
-  std::string digits;
-  for (unsigned char byte : bytes) digits += hex(byte, 2);
-  return digits;
-}
-
 bool fill_random(std::span<unsigned char> bytes) {
   return getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size());
 }
@@ -93,8 +87,6 @@ bool write_new(int folder, const std::string& name, const SipBytes& head, std::s
   return written;
 }
 
-constexpr const char* kAnother = " Set VYRE_CACHE to a folder of your own.";
-
 // Whether the nearest parent that exists belongs to another user. Under `sudo` with the home of
 // somebody else, a folder that root makes there would lock them out.
 bool is_in_a_folder_of_another_user(std::string path) {
@@ -139,6 +131,9 @@ PrivateFolder::~PrivateFolder() {
 }
 
 void PrivateFolder::open_folder(Missing missing) {
+  const auto refuse = [&](std::string_view why) {
+    refusal_ = std::string(why) + ". Set VYRE_CACHE to a folder of your own.";
+  };
   const auto open_it = [&] {
     return open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   };
@@ -147,8 +142,7 @@ void PrivateFolder::open_folder(Missing missing) {
     if (missing == Missing::Stays) return;
     const char* named = std::getenv("VYRE_CACHE");  // which the user may want anywhere
     if ((named == nullptr || *named == '\0') && is_in_a_folder_of_another_user(path_)) {
-      refusal_ = std::string("the folder around it belongs to another user.") + kAnother;
-      return;
+      return refuse("the folder around it belongs to another user");
     }
     for (std::size_t slash = path_.find('/', 1); slash != path_.npos;
          slash = path_.find('/', slash + 1)) {
@@ -157,17 +151,16 @@ void PrivateFolder::open_folder(Missing missing) {
     const int failed = mkdir(path_.c_str(), 0700) != 0 ? errno : 0;
     opened = open_it();
     if (opened < 0 && failed != 0 && failed != EEXIST) {
-      refusal_ = "it cannot be created: " + std::string(std::strerror(failed)) + "." + kAnother;
-      return;
+      return refuse("it cannot be created: " + std::string(std::strerror(failed)));
     }
   }
   struct stat status{};
   if (opened < 0 && (errno == ENOTDIR || errno == ELOOP)) {
-    refusal_ = std::string("it is a link, or not a folder.") + kAnother;
+    refuse("it is a link, or not a folder");
   } else if (opened < 0 || fstat(opened, &status) != 0) {
-    refusal_ = "it cannot be opened: " + std::string(std::strerror(errno)) + "." + kAnother;
+    refuse("it cannot be opened: " + std::string(std::strerror(errno)));
   } else if (status.st_uid != geteuid()) {
-    refusal_ = std::string("it belongs to another user.") + kAnother;
+    refuse("it belongs to another user");
   } else if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     // It is not for us to change the mode of a folder that may be shared on purpose.
     refusal_ = "others can write to it. Run `chmod 700` on it, or set VYRE_CACHE to another one.";

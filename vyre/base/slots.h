@@ -26,32 +26,26 @@ inline bool is_full(const Slots& slots, std::size_t entries) {
   return slots.size() * 3 <= entries * 4;
 }
 
-// The slot of an entry in a table that is not full: `equals(i)` compares entry i with the one
-// sought. The slot where it would go when there is none. The row is left when it is full; from
+// Finds an entry in a table that is not full, or makes it the next one: `entries` is how many there
+// are, and `equals(i)` compares entry i with the one sought. The row is left when it is full; from
 // there on the hash alone says where to look.
-template <class SlotTable, class Equals>
-auto& slot_of(SlotTable& slots, Spot spot, Equals equals) {
+template <class Equals>
+std::uint32_t find_or_add(Slots& slots, std::size_t entries, Spot spot, Equals equals) {
   const std::size_t mask = slots.size() / kSlotRow - 1;
   for (std::uint64_t row = spot.near / 4, step = 0;;) {
-    auto* const begin = slots.data() + (row & mask) * kSlotRow;
+    std::uint64_t* const begin = slots.data() + (row & mask) * kSlotRow;
     for (std::size_t k = 0; k < kSlotRow; ++k) {
-      auto& slot = begin[(spot.hash + k) % kSlotRow];
-      const std::uint64_t value = slot;
-      const bool alike = value >> 32 == spot.hash >> 32;
-      if (value == 0 || (alike && equals(static_cast<std::uint32_t>(value) - 1))) return slot;
+      std::uint64_t& slot = begin[(spot.hash + k) % kSlotRow];
+      if (slot == 0) {
+        slot = spot.hash >> 32 << 32 | (entries + 1);
+        return static_cast<std::uint32_t>(entries);
+      }
+      const std::uint32_t entry = static_cast<std::uint32_t>(slot) - 1;
+      if (slot >> 32 == spot.hash >> 32 && equals(entry)) return entry;
     }
     row = step == 0 ? spot.hash >> 8 : row + step;
     step = spot.hash >> 40 | 1;
   }
-}
-
-// Finds an entry in a table that is not full, or makes it the next one: `entries` is how many there
-// are.
-template <class Equals>
-std::uint32_t find_or_add(Slots& slots, std::size_t entries, Spot spot, Equals equals) {
-  std::uint64_t& slot = slot_of(slots, spot, equals);
-  if (slot == 0) slot = spot.hash >> 32 << 32 | (entries + 1);
-  return static_cast<std::uint32_t>(slot) - 1;
 }
 
 // Makes room for more entries than there are; `spot_of(i)` says where entry i is.

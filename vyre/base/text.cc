@@ -156,6 +156,16 @@ std::string hex(Wide number, std::size_t digits) {
   return out;
 }
 
+std::string hex_bytes(std::span<const unsigned char> bytes) {
+  std::string digits;
+  for (unsigned char byte : bytes) digits += hex(byte, 2);
+  return digits;
+}
+
+std::size_t characters(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, is_continuation));
+}
+
 std::string json_quote(std::string_view text) {
   std::string out = "\"";
   for (std::size_t at = 0; at < text.size();) {

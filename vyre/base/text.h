@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,12 @@ __extension__ using Wide = unsigned __int128;
 std::string hex(Wide number, std::size_t digits = 1);
 // "1b": a byte for a message.
 inline std::string hex_byte(char byte) { return hex(static_cast<unsigned char>(byte), 2); }
+// Two digits for each byte.
+std::string hex_bytes(std::span<const unsigned char> bytes);
+
+// Whether it goes on with a character of UTF-8 that has begun, and how many begin in a text.
+inline bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+std::size_t characters(std::string_view text);
 
 // The texts of some parts, with `separator` between them.
 template <class Text = std::identity>

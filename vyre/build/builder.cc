@@ -14,10 +14,6 @@ namespace {
 
 std::uint32_t size32(const auto& table) { return static_cast<std::uint32_t>(table.size()); }
 
-Operation vector_form(DataType type) {
-  return type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4;
-}
-
 }  // namespace
 
 // --- Values --------------------------------------------------------------------------------------
@@ -167,7 +163,7 @@ ExprId BodyBuilder::constant(DataType type, const Bits& bits) {
   for (std::size_t i = 0; i < info(type).lanes; ++i) {
     lanes.push_back(interner_.literal(DataType::U32, {{bits.lanes[i]}}));
   }
-  return interner_.make(vector_form(type), 0, 0, lanes);
+  return interner_.make(type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4, 0, 0, lanes);
 }
 
 Value BodyBuilder::make(ExprId id, DataType type) {

@@ -1,27 +1,9 @@
 #include "vyre/ir/ops.h"
 
 #include <algorithm>
-#include <array>
 
 namespace vyre {
 namespace {
-
-using namespace type_sets;
-
-constexpr int prefix_precedence(std::string_view text) {
-  return text.size() == 1 ? kPrefixPrecedence : 0;
-}
-
-constexpr OperationInfo kOperations[] = {
-#define FORM(name, tag, arity, cost, meaning) \
-  {Operation::name, #name, #name, arity, 0, 0, Signature::Form, "", meaning},
-#define UNARY(name, text, tag, types, signature, cost, laws, meaning)      \
-  {Operation::name,      #name, text,   1, prefix_precedence(text), types, \
-   Signature::signature, laws,  meaning},
-#define BINARY(name, text, precedence, tag, types, signature, cost, laws, meaning) \
-  {Operation::name, #name, text, 2, precedence, types, Signature::signature, laws, meaning},
-#include "vyre/ir/ops.def"
-};
 
 constexpr AtomicInfo kAtomics[] = {
 #define ATOMIC(name, text, tag, operands, order, meaning) \
@@ -47,27 +29,14 @@ static_assert(in_order(kLaws, [](const LawInfo& row) { return row.kind; }));
 
 // No type is in two rows of a spelling.
 static_assert([] {
-  for (const OperationInfo& a : kOperations) {
-    for (const OperationInfo& b : kOperations) {
+  for (const OperationInfo& a : kOperationRows) {
+    for (const OperationInfo& b : kOperationRows) {
       const bool same = a.text == b.text && a.arity == b.arity && a.op != b.op;
       if (same && (a.types & b.types) != 0) return false;
     }
   }
   return true;
 }());
-
-// Position of each tag in a table, for constant-time look-up.
-template <class Rows>
-constexpr std::array<std::uint8_t, 256> index_by_tag(const Rows& rows, auto tag_of) {
-  std::array<std::uint8_t, 256> index{};
-  index.fill(255);
-  for (std::size_t i = 0; i < std::size(rows); ++i) {
-    index[static_cast<std::size_t>(tag_of(rows[i]))] = static_cast<std::uint8_t>(i);
-  }
-  return index;
-}
-constexpr auto kOperationIndex =
-    index_by_tag(kOperations, [](const OperationInfo& row) { return row.op; });
 
 template <class Row, std::size_t N>
 const Row* find_text(const Row (&rows)[N], std::string_view text) {
@@ -77,21 +46,15 @@ const Row* find_text(const Row (&rows)[N], std::string_view text) {
 
 }  // namespace
 
-std::span<const OperationInfo> all_operations() { return kOperations; }
-
-const OperationInfo& tables::info(Operation op) {
-  return kOperations[kOperationIndex[static_cast<std::size_t>(op)]];
-}
-
 std::optional<Operation> operation_of_tag(std::uint32_t tag) {
-  if (tag > 255 || kOperationIndex[tag] == 255) return std::nullopt;
+  if (tag >= kOperationTags || kOperationsByTag[tag].text.empty()) return std::nullopt;
   return static_cast<Operation>(tag);
 }
 
 Operation resolve(Operation op, DataType first) {
   const OperationInfo& spelt = info(op);
   if (contains(spelt.types, first)) return op;
-  for (const OperationInfo& row : kOperations) {
+  for (const OperationInfo& row : kOperationRows) {
     if (row.text == spelt.text && row.arity == spelt.arity && contains(row.types, first)) {
       return row.op;
     }
@@ -106,7 +69,7 @@ std::string_view id_name(Operation op) {
 }
 
 const OperationInfo* find_function(std::string_view name) {
-  for (const OperationInfo& row : kOperations) {
+  for (const OperationInfo& row : kOperationRows) {
     if (row.signature != Signature::Form && row.precedence == 0 && row.text == name) return &row;
   }
   return nullptr;

@@ -25,56 +25,99 @@ enum class Cost : std::uint8_t { None, One, Many };
 
 struct OperationInfo {
   Operation op;
+  Signature signature;
+  Cost cost;
+  int arity;  // -1: as many as the operand list says
+  TypeSet types;
+  int precedence;         // of an infix or prefix operator, loosest first; 0 otherwise
   std::string_view name;  // "BitXor"
   std::string_view text;  // "^"; the name for a form
-  int arity;              // -1: as many as the operand list says
-  int precedence;         // of an infix or prefix operator, loosest first; 0 otherwise
-  TypeSet types;
-  Signature signature;
   std::string_view laws;
   std::string_view meaning;
 };
-const OperationInfo& info(Operation op);
+constexpr const OperationInfo& info(Operation op);
+
+enum class AtomicOp : std::uint8_t {
+#define ATOMIC(name, text, tag, ...) name = tag,
+#include "vyre/ir/ops.def"
+};
+
+enum class AtomicOrder : std::uint8_t { Any, Own };  // Any: updates of this kind commute
+
+struct AtomicInfo {
+  AtomicOp op;
+  std::string_view text;
+  int operands;
+  AtomicOrder order;
+  std::string_view meaning;
+};
+const AtomicInfo& info(AtomicOp op);
+
+enum class LawKind : std::uint8_t {
+#define LAW(name, text, tag, ...) name = tag,
+#include "vyre/ir/laws.def"
+};
+
+struct LawInfo {
+  LawKind kind;
+  std::string_view text;
+  std::string_view arguments;
+  std::string_view meaning;
+};
+const LawInfo& info(LawKind kind);
 
 }  // namespace tables
+using tables::AtomicInfo;
+using tables::AtomicOp;
+using tables::AtomicOrder;
 using tables::Cost;
+using tables::LawInfo;
+using tables::LawKind;
 using tables::Operation;
 using tables::OperationInfo;
 using tables::Signature;
 
+// --- Operations ---------------------------------------------------------------------------------
+
 inline constexpr int kComparisonPrecedence = 3;  // these do not chain
 inline constexpr int kPrefixPrecedence = 10;
 
-// What the loops over every expression ask of an operation, by its tag.
-struct OperationShape {
-  std::int8_t arity = 0;
-  Signature signature = Signature::Form;
-  Cost cost = Cost::None;
-  TypeSet types = 0;
-};
-inline constexpr auto kOpFacts = [] {
+inline constexpr auto kOperationRows = [] {
   using namespace type_sets;
-  std::array<OperationShape, 256> all{};
-#define FORM(name, tag, arity, cost, meaning) all[tag] = {arity, Signature::Form, Cost::cost, 0};
-#define UNARY(name, text, tag, types, signature, cost, laws, meaning) \
-  all[tag] = {1, Signature::signature, Cost::cost, types};
-#define BINARY(name, text, precedence, tag, types, signature, cost, laws, meaning) \
-  all[tag] = {2, Signature::signature, Cost::cost, types};
+  constexpr auto prefix = [](std::string_view text) {
+    return text.size() == 1 ? kPrefixPrecedence : 0;
+  };
+  return std::to_array<OperationInfo>({
+#define FORM(name, tag, arity, cost, meaning) \
+  {Operation::name, Signature::Form, Cost::cost, arity, 0, 0, #name, #name, "", meaning},
+#define UNARY(name, text, tag, types, signature, cost, laws, meaning)                            \
+  {Operation::name, Signature::signature, Cost::cost, 1, types, prefix(text), #name, text, laws, \
+   meaning},
+#define BINARY(name, text, precedence, tag, types, signature, cost, laws, meaning)             \
+  {Operation::name, Signature::signature, Cost::cost, 2, types, precedence, #name, text, laws, \
+   meaning},
 #include "vyre/ir/ops.def"
+  });
+}();
+
+// By tag, for constant-time look-up; those without a text are free.
+inline constexpr std::size_t kOperationTags = 96;
+inline constexpr auto kOperationsByTag = [] {
+  std::array<OperationInfo, kOperationTags> all{};
+  for (const OperationInfo& row : kOperationRows) all[static_cast<std::size_t>(row.op)] = row;
   return all;
 }();
-constexpr int arity(Operation op) { return kOpFacts[static_cast<std::size_t>(op)].arity; }
-constexpr Signature signature(Operation op) {
-  return kOpFacts[static_cast<std::size_t>(op)].signature;
+constexpr const OperationInfo& tables::info(Operation op) {
+  return kOperationsByTag[static_cast<std::size_t>(op)];
 }
-constexpr TypeSet operand_types(Operation op) {
-  return kOpFacts[static_cast<std::size_t>(op)].types;
-}
-constexpr Cost cost(Operation op) { return kOpFacts[static_cast<std::size_t>(op)].cost; }
 
-std::span<const OperationInfo> all_operations();
+constexpr std::span<const OperationInfo> all_operations() { return kOperationRows; }
 std::optional<Operation> operation_of_tag(std::uint32_t tag);
 
+constexpr int arity(Operation op) { return info(op).arity; }
+constexpr Signature signature(Operation op) { return info(op).signature; }
+constexpr TypeSet operand_types(Operation op) { return info(op).types; }
+constexpr Cost cost(Operation op) { return info(op).cost; }
 constexpr bool is_form(Operation op) { return signature(op) == Signature::Form; }
 
 // Of the rows with the spelling of `op`, the one that takes a first operand of this type; `op`
@@ -102,51 +145,11 @@ constexpr bool gives_truth(Operation op) {
          op != Operation::Ctz;
 }
 
-namespace tables {
-
-enum class AtomicOp : std::uint8_t {
-#define ATOMIC(name, text, tag, ...) name = tag,
-#include "vyre/ir/ops.def"
-};
-
-enum class AtomicOrder : std::uint8_t { Any, Own };  // Any: updates of this kind commute
-
-struct AtomicInfo {
-  AtomicOp op;
-  std::string_view text;
-  int operands;
-  AtomicOrder order;
-  std::string_view meaning;
-};
-const AtomicInfo& info(AtomicOp op);
-
-}  // namespace tables
-using tables::AtomicInfo;
-using tables::AtomicOp;
-using tables::AtomicOrder;
+// --- Atomics and laws ---------------------------------------------------------------------------
 
 std::span<const AtomicInfo> all_atomics();
 const AtomicInfo* find_atomic(std::string_view text);
 std::optional<AtomicOp> atomic_of_tag(std::uint32_t tag);
-
-namespace tables {
-
-enum class LawKind : std::uint8_t {
-#define LAW(name, text, tag, ...) name = tag,
-#include "vyre/ir/laws.def"
-};
-
-struct LawInfo {
-  LawKind kind;
-  std::string_view text;
-  std::string_view arguments;
-  std::string_view meaning;
-};
-const LawInfo& info(LawKind kind);
-
-}  // namespace tables
-using tables::LawInfo;
-using tables::LawKind;
 
 std::span<const LawInfo> all_laws();
 const LawInfo* find_law(std::string_view text);

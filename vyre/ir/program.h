@@ -172,6 +172,10 @@ struct Program {
 
 enum class Direction : std::uint8_t { NonDecreasing = 1, NonIncreasing = 2 };
 
+inline std::string_view text(Direction direction) {
+  return direction == Direction::NonDecreasing ? "non_decreasing" : "non_increasing";
+}
+
 struct TypedBits {
   DataType type = DataType::U32;
   Bits bits;
@@ -208,11 +212,8 @@ struct Module {
   friend bool operator==(const Module&, const Module&) = default;
 };
 
-inline const Body& body_of(const Item& item) {
-  return std::visit([](const auto& each) -> const Body& { return each.body; }, item);
-}
-inline Body& body_of(Item& item) {
-  return std::visit([](auto& each) -> Body& { return each.body; }, item);
+auto& body_of(auto& item) {
+  return std::visit([](auto& each) -> auto& { return each.body; }, item);
 }
 
 // Where a program is written, for tools that show it beside its code: in which file, and by

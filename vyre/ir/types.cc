@@ -53,16 +53,6 @@ TypeSet cast_targets(DataType source) {
   return 0;
 }
 
-std::string_view text(BufferAccess access) {
-  switch (access) {
-    case BufferAccess::ReadOnly: return "read";
-    case BufferAccess::ReadWrite: return "read_write";
-    case BufferAccess::Uniform: return "uniform";
-    case BufferAccess::Workgroup: return "workgroup";
-  }
-  return "?";
-}
-
 void number_bindings(std::vector<BufferDecl>& buffers, const std::vector<bool>& bound) {
   std::vector<std::uint32_t> taken;
   for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -139,7 +139,10 @@ inline bool cast_exists(DataType source, DataType target) {
 
 enum class BufferAccess : std::uint8_t { ReadOnly = 1, ReadWrite = 2, Uniform = 3, Workgroup = 4 };
 
-std::string_view text(BufferAccess access);  // "read", "read_write", "uniform", "workgroup"
+inline constexpr std::string_view kAccessTexts[] = {"read", "read_write", "uniform", "workgroup"};
+inline std::string_view text(BufferAccess access) {
+  return kAccessTexts[static_cast<std::size_t>(access) - 1];
+}
 
 inline constexpr std::uint32_t kMaxUniformBytes = 64 << 10;
 

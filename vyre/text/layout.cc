@@ -158,9 +158,6 @@ class Layout {
   bool spaced(std::size_t i) const {
     const Tok left = tokens_[i - 1].kind;
     const Tok right = tokens_[i].kind;
-    const auto is_one_of = [](Tok kind, std::initializer_list<Tok> kinds) {
-      return std::ranges::find(kinds, kind) != kinds.end();
-    };
     if (is_one_of(right, {Tok::RParen, Tok::RBracket, Tok::RBrace, Tok::LBracket, Tok::Comma,
                           Tok::Colon, Tok::Dot, Tok::DotDot})) {
       return false;
@@ -173,7 +170,7 @@ class Layout {
 
   bool ends_operand(std::size_t i) const {
     const Tok kind = tokens_[i].kind;
-    return kind == Tok::Number || kind == Tok::RParen || kind == Tok::RBracket ||
+    return is_one_of(kind, {Tok::Number, Tok::RParen, Tok::RBracket}) ||
            (kind == Tok::Name && !is_keyword(i));
   }
 
@@ -183,8 +180,8 @@ class Layout {
     const bool in_id = (i > 0 && tokens_[i - 1].kind == Tok::Dot) ||
                        (i + 1 < tokens_.size() && tokens_[i + 1].kind == Tok::Dot);
     return token.kind == Tok::Name && !in_id &&
-           (token.word == Word::If || token.word == Word::In || token.word == Word::Return ||
-            token.word == Word::Else || token.word == Word::Let || token.word == Word::For);
+           is_one_of(token.word,
+                     {Word::If, Word::In, Word::Return, Word::Else, Word::Let, Word::For});
   }
 
   bool is_buffer(std::size_t i) const { return tokens_[i].access_width > 0; }

@@ -2,83 +2,57 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
-#include "vyre/base/names.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
 namespace {
 
-// Reserved words, built once.
-class WordTable {
+// The tokens that are spelt in one way and the operators of ops.def, by their first character,
+// those of two characters first.
+class SpellingTable {
  public:
-  WordTable() {
-#define WORD(name, text) insert(text, Word::name);
-#include "vyre/text/words.def"
-    for (const TypeInfo& type : all_types()) insert(type.text, Word::Type);
-    for (const AtomicInfo& atomic : all_atomics()) insert(atomic.text, Word::Atomic);
-  }
-
-  Word find(std::string_view text) const {
-    const std::uint32_t number = names_.find(text);
-    return number < words_.size() ? words_[number] : Word::None;
-  }
-
- private:
-  void insert(std::string_view text, Word word) {
-    names_.number(text);
-    words_.push_back(word);
-  }
-
-  NameTable names_;
-  std::vector<Word> words_;
-};
-
-// The operators of ops.def by their first character, those of two characters first.
-class OperatorTable {
- public:
-  OperatorTable() {
+  SpellingTable() {
     for (std::size_t length : {std::size_t{2}, std::size_t{1}}) {
+#define TOKEN(name, text) insert(length, {text, Tok::name, nullptr});
+#include "vyre/text/words.def"
       for (const OperationInfo& row : all_operations()) {
-        if (row.precedence == 0 || row.text.size() != length) continue;
-        auto& row_list = by_first_[static_cast<unsigned char>(row.text[0])];
-        *std::find(row_list.begin(), row_list.end(), nullptr) = &row;
+        if (row.precedence != 0) insert(length, {row.text, Tok::Operator, &row});
       }
     }
   }
 
-  // Makes `token` the longest operator at the start of `text`; false when there is none.
-  bool match(std::string_view text, Token& token) const {
-    const unsigned char first = static_cast<unsigned char>(text[0]);
+  // Makes `token` the longest one that starts with `c` and may go on with `following`; false when
+  // there is none.
+  bool match(char c, char following, Token& token) const {
+    const unsigned char first = static_cast<unsigned char>(c);
     if (first >= by_first_.size()) return false;
-    for (const OperationInfo* row : by_first_[first]) {
-      if (row == nullptr || !text.starts_with(row->text)) continue;
-      const std::uint32_t length = static_cast<std::uint32_t>(row->text.size());
-      if (token.kind == Tok::Operator && token.span.end - token.span.begin != length) break;
-      token.kind = Tok::Operator;
+    for (const Spelling& each : by_first_[first]) {
+      const std::uint32_t length = static_cast<std::uint32_t>(each.text.size());
+      if (length == 0 || (length == 2 && following != each.text[1])) continue;
+      if (token.kind != Tok::End && token.span.end - token.span.begin != length) break;
+      token.kind = each.kind;
       token.span.end = token.span.begin + length;
-      (row->arity == 1 ? token.prefix : token.infix) = row;
+      if (each.op != nullptr) (each.op->arity == 1 ? token.prefix : token.infix) = each.op;
     }
-    return token.kind == Tok::Operator;
+    return token.kind != Tok::End;
   }
 
  private:
-  std::array<std::array<const OperationInfo*, 4>, 128> by_first_{};
-};
+  struct Spelling {
+    std::string_view text;
+    Tok kind = Tok::End;
+    const OperationInfo* op = nullptr;
+  };
 
-struct CharTable {
-  std::array<Tok, 256> single{};
-  CharTable() {
-    single['('] = Tok::LParen;
-    single[')'] = Tok::RParen;
-    single['{'] = Tok::LBrace;
-    single['}'] = Tok::RBrace;
-    single['['] = Tok::LBracket;
-    single[']'] = Tok::RBracket;
-    single[','] = Tok::Comma;
-    single[':'] = Tok::Colon;
-    single['@'] = Tok::At;
+  void insert(std::size_t length, Spelling spelling) {
+    if (spelling.text.size() != length) return;
+    auto& row = by_first_[static_cast<unsigned char>(spelling.text[0])];
+    *std::ranges::find(row, std::string_view(), &Spelling::text) = spelling;
   }
+
+  std::array<std::array<Spelling, 4>, 128> by_first_{};
 };
 
 bool is_hex_digit(char c) {
@@ -88,8 +62,17 @@ bool is_hex_digit(char c) {
 }  // namespace
 
 Word find_word(std::string_view text) {
-  static const WordTable table;
-  return table.find(text);
+  static const auto words = [] {
+    std::unordered_map<std::string_view, Word> all = {
+#define WORD(name, text) {text, Word::name},
+#include "vyre/text/words.def"
+    };
+    for (const TypeInfo& type : all_types()) all.emplace(type.text, Word::Type);
+    for (const AtomicInfo& atomic : all_atomics()) all.emplace(atomic.text, Word::Atomic);
+    return all;
+  }();
+  const auto found = words.find(text);
+  return found == words.end() ? Word::None : found->second;
 }
 
 std::optional<BufferAccess> access_of(Word word) {
@@ -108,8 +91,7 @@ std::string_view advice_for(std::string_view word) {
 }
 
 Token Lexer::next() {
-  static const OperatorTable operators;
-  static const CharTable chars;
+  static const SpellingTable spellings;
   const std::uint32_t size = static_cast<std::uint32_t>(text_.size());
   Token token;
   token.newline_before = at_ == 0;
@@ -126,10 +108,7 @@ Token Lexer::next() {
 
     const char c = text_[begin];
     const char following = begin + 1 < size ? text_[begin + 1] : '\0';
-    token.kind = chars.single[static_cast<unsigned char>(c)];
-    if (token.kind != Tok::End) {
-      ++at_;
-    } else if (is_name_start(c)) {
+    if (is_name_start(c)) {
       while (at_ < size && is_name_char(text_[at_])) ++at_;
       token.kind = Tok::Name;
       if (at_ - begin > kMaxNameBytes) {
@@ -151,17 +130,8 @@ Token Lexer::next() {
       at_ = end == std::string_view::npos ? size : static_cast<std::uint32_t>(end) + 2;
       report<message::block_comment>({begin, begin + 2});
       continue;
-    } else if (c == '.') {
-      at_ += following == '.' ? 2 : 1;
-      token.kind = following == '.' ? Tok::DotDot : Tok::Dot;
-    } else if (c == '-' && following == '>') {
-      at_ += 2;
-      token.kind = Tok::Arrow;
-    } else if (operators.match(text_.substr(begin, 2), token)) {
+    } else if (spellings.match(c, following, token)) {
       at_ = token.span.end;
-    } else if (c == '=') {
-      ++at_;
-      token.kind = Tok::Assign;
     } else {
       token.after_error |= c != ';';
       report_character(begin);

@@ -2,7 +2,9 @@
 // them. What is not a token is reported and skipped, so a stray character costs one diagnostic.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -28,26 +30,21 @@ std::optional<BufferAccess> access_of(Word word);
 // What vyre has instead of a word of another language, or "": foreign.def.
 std::string_view advice_for(std::string_view word);
 
+// For sets of words and of tokens.
+template <class Enum>
+constexpr bool is_one_of(Enum value, std::initializer_list<Enum> set) {
+  return std::ranges::find(set, value) != set.end();
+}
+
 enum class Tok : std::uint8_t {
   End,
   Name,
   Number,
   String,
   Comment,
-  LParen,
-  RParen,
-  LBrace,
-  RBrace,
-  LBracket,
-  RBracket,
-  Comma,
-  Colon,
-  At,
-  Dot,
-  DotDot,
-  Arrow,
-  Assign,
   Operator,  // Token::infix and Token::prefix say which
+#define TOKEN(name, text) name,
+#include "vyre/text/words.def"
 };
 
 struct Token {
@@ -69,6 +66,12 @@ class Lexer {
     Token token = next();
     while (token.kind == Tok::Comment) token = next();
     return token;
+  }
+  // One that looks ahead from here and reports nothing.
+  Lexer probe() const {
+    Lexer ahead = *this;
+    ahead.set_quiet(true);
+    return ahead;
   }
   void seek(std::uint32_t offset) { at_ = offset; }
   void set_quiet(bool quiet) { quiet_ = quiet; }  // in text that is skipped anyway

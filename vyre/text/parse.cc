@@ -32,10 +32,9 @@ class Parser : StatementParser {
         parse_op();
       } else {
         const std::string_view advice = advice_for(spelling());
-        fail_expected("`program` or `op`",
-                      at(Tok::RBrace)  ? "remove this brace: all blocks are closed"
-                      : advice.empty() ? "start with `program name workgroup(64) { … }`"
-                                       : advice);
+        at(Tok::RBrace)  ? fail_here<message::extra_brace>()
+        : advice.empty() ? fail_here<message::no_item>()
+                         : fail_here<message::foreign_item>(advice);
         skip_to_item();
       }
     }
@@ -62,9 +61,17 @@ class Parser : StatementParser {
     parsed_.typed.push_back(item_typed_ && !stopped_);
   }
 
+  // The brace that opens an item's body.
+  template <class Message>
+  bool open_body() {
+    const std::uint32_t brace = token_.span.begin;
+    if (!expect<Message>(Tok::LBrace)) return false;
+    open_block(Branch::Body, 0, brace);
+    return true;
+  }
+
   // --- Programs ---
 
-  // --- Items ---
   void parse_program() {
     Program program;
     begin_item(program.body);
@@ -76,7 +83,7 @@ class Parser : StatementParser {
       const std::uint32_t begin = token_.span.begin;
       failed_ = false;
       if (at(Tok::Comma)) {
-        fail_expected("a buffer or a statement", "remove it: declarations need no separator");
+        fail_here<message::separated_buffers>();
       } else if (!token_.after_error) {
         if (!at_buffer()) break;
         if (parse_buffer(program, written) && !failed_) continue;
@@ -95,31 +102,21 @@ class Parser : StatementParser {
     std::string_view name;
     if (!parse_new_name(name, positions_.name, "a name for the program")) return false;
     program.name = name;
-    if (!accept_word(Word::Workgroup)) {
-      return fail_expected("`workgroup`",
-                           "say how many invocations a workgroup has: `workgroup(64)`");
-    }
+    if (!accept_word(Word::Workgroup)) return fail_here<message::no_workgroup>();
     positions_.workgroup_size.begin = token_.span.begin;
-    if (!expect(Tok::LParen, "write `workgroup(64)` or `workgroup(8, 8, 1)`")) return false;
+    if (!expect<message::workgroup_bracket>(Tok::LParen)) return false;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (axis > 0 && !accept(Tok::Comma)) break;
       if (!parse_count(program.workgroup_size[axis], "a number of invocations")) return false;
     }
     positions_.workgroup_size.end = token_.span.end;
-    if (!expect(Tok::RParen, "a workgroup has at most three axes: `workgroup(8, 8, 1)`")) {
-      return false;
-    }
-    const std::uint32_t brace = token_.span.begin;
-    if (!expect(Tok::LBrace, "open the program's body")) return false;
-    open_block(Branch::Body, 0, brace);
-    return true;
+    return expect<message::workgroup_end>(Tok::RParen) && open_body<message::program_body>();
   }
 
   // An access word, or a misspelt one before `name:`.
   bool at_buffer() {
     if (!at(Tok::Name) || access_of(token_.word)) return at(Tok::Name);
-    Lexer probe = lexer_;
-    probe.set_quiet(true);
+    Lexer probe = lexer_.probe();
     return (token_.word == Word::None || token_.word == Word::In) &&
            probe.next_but_comments().kind == Tok::Name &&
            probe.next_but_comments().kind == Tok::Colon;
@@ -131,9 +128,9 @@ class Parser : StatementParser {
     if (const std::optional<BufferAccess> access = access_of(token_.word)) {
       buffer.access = *access;
     } else {
-      fail_expected("`read`, `read_write`, `uniform` or `workgroup`",
-                    suggestion(spelling(), {"read", "read_write", "uniform", "workgroup"},
-                               "say how the buffer is accessed"));
+      const std::string_view near =
+          nearest(spelling(), {std::begin(kAccessTexts), std::end(kAccessTexts)});
+      near.empty() ? fail_here<message::no_access>() : fail_here<message::misspelt_access>(near);
     }
     advance();
     std::string_view name;
@@ -143,31 +140,26 @@ class Parser : StatementParser {
     // Known from here on, also when its type turns out to be wrong.
     binding(name).buffer = BufferId{program.buffers.size()};
     if (program.buffers.size() > kMaxBuffers) {
-      parsed_.findings.report<message::too_many_buffers>(span, program.name);
-      stop();
-      return false;
+      return stop<message::too_many_buffers>(span, program.name);
     }
     program.buffers.push_back(buffer);
     positions_.buffers.push_back(span);
     written.push_back(false);
     BufferDecl& declared_buffer = program.buffers.back();
 
-    if (!expect(Tok::Colon, "give the type of the elements, as in `read data: u32[]`") ||
-        !parse_type(declared_buffer.element)) {
+    if (!expect<message::buffer_colon>(Tok::Colon) || !parse_type(declared_buffer.element)) {
       return false;
     }
     const bool brackets_needed = declared_buffer.element != DataType::Bytes;
     if (at(Tok::LBracket) || brackets_needed) {
-      if (!expect(Tok::LBracket, "write `u32[]`, or `u32[64]` for at least 64 elements")) {
-        return false;
-      }
+      if (!expect<message::buffer_bracket>(Tok::LBracket)) return false;
       if (!at(Tok::RBracket) && !parse_count(declared_buffer.count, "a number of elements")) {
         return false;
       }
-      if (!expect(Tok::RBracket, "close the bracket")) return false;
+      if (!expect<message::buffer_end>(Tok::RBracket)) return false;
     }
     if (at(Tok::At) && declared_buffer.access == BufferAccess::Workgroup) {
-      return fail_expected("no binding", "remove it: workgroup memory has no binding");
+      return fail_here<message::workgroup_binding>();
     }
     if (accept(Tok::At)) {
       written.back() = true;
@@ -183,9 +175,9 @@ class Parser : StatementParser {
     if (!at_word(Word::Type)) {
       std::vector<std::string_view> types;
       for (const TypeInfo& row : all_types()) types.push_back(row.text);
-      return fail_expected("a type",
-                           suggestion(at(Tok::Name) ? spelling() : "", types,
-                                      "the types are u32 i32 u64 u128 vec2u32 vec4u32 bool bytes"));
+      const std::string_view near = nearest(at(Tok::Name) ? spelling() : "", types);
+      return near.empty() ? fail_here<message::unknown_type>()
+                          : fail_here<message::misspelt_type>(near);
     }
     type = *find_type(spelling());
     advance();
@@ -193,12 +185,10 @@ class Parser : StatementParser {
   }
 
   bool parse_count(std::uint32_t& value, std::string_view what) {
-    if (!at(Tok::Number)) return fail_missing(what, "write a plain number, such as 64");
+    if (!at(Tok::Number)) return fail_missing<message::plain_number>(what);
     TypedBits literal;
     if (!read_literal(false, token_.span.begin, literal, true)) return false;
-    if (literal.type != DataType::U32) {
-      return fail_expected(what, "write the number without a suffix");
-    }
+    if (literal.type != DataType::U32) return fail_here<message::suffixed_number>(what);
     value = literal.bits.lanes[0];
     advance();
     return true;
@@ -234,10 +224,10 @@ class Parser : StatementParser {
   bool parse_op_header(Op& op) {
     advance();
     if (!parse_op_id(op.id, positions_.name)) return false;
-    if (!expect(Tok::LParen, "list the parameters, as in `(a: u32, b: u32)`")) return false;
+    if (!expect<message::op_parameters>(Tok::LParen)) return false;
     while (!at(Tok::RParen)) {
       if (!op.signature.inputs.empty() && !accept(Tok::Comma) &&
-          !fail_missing("`,` or `)`", "separate parameters by commas")) {
+          !fail_missing<message::parameter_separator>()) {
         return false;
       }
       std::string_view name;
@@ -246,26 +236,23 @@ class Parser : StatementParser {
       positions_.parameters.push_back(span);
       op.signature.inputs.push_back(DataType::Unknown);
       declare(name);
-      if (!expect(Tok::Colon, "give the parameter's type, as in `a: u32`") ||
+      if (!expect<message::parameter_colon>(Tok::Colon) ||
           !parse_type(op.signature.inputs.back())) {
         return false;
       }
     }
     advance();
-    if (!expect(Tok::Arrow, "give the type of the result, as in `-> u32`")) return false;
+    if (!expect<message::op_output>(Tok::Arrow)) return false;
     positions_.output = token_.span;
     if (!parse_type(op.signature.output)) return false;
-    const std::uint32_t brace = token_.span.begin;
-    if (!expect(Tok::LBrace, "open the op's body")) return false;
-    open_block(Branch::Body, 0, brace);
-    return true;
+    return open_body<message::op_body>();
   }
 
   bool parse_op_id(std::string& id, Span& span) {
     span = token_.span;
     id.clear();
     do {
-      if (!at(Tok::Name)) return fail_expected("an op id", "ids look like `family.group.name`");
+      if (!at(Tok::Name)) return fail_here<message::op_id>();
       if (!id.empty()) id += '.';
       id += spelling();
       if (id.size() > kMaxNameBytes) return fail<message::long_token>(span, id.size());
@@ -305,7 +292,7 @@ class Parser : StatementParser {
     advance();
     Law law;
     const Span span = token_.span;
-    if (!at(Tok::Name)) return fail_expected("a law", "such as `law commutative`");
+    if (!at(Tok::Name)) return fail_here<message::law_name>();
     const LawInfo* row = find_law(spelling());
     if (row == nullptr) {
       std::vector<std::string_view> laws;
@@ -321,7 +308,7 @@ class Parser : StatementParser {
       do {
         if (!parse_law_argument(law)) return false;
       } while (accept(Tok::Comma));
-      if (!expect(Tok::RParen, "close the law's arguments")) return false;
+      if (!expect<message::law_end>(Tok::RParen)) return false;
     }
     if (row != nullptr) {
       op.laws.push_back(std::move(law));
@@ -331,62 +318,72 @@ class Parser : StatementParser {
   }
 
   bool parse_law_argument(Law& law) {
-    TypedBits literal;
-    const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
     const std::uint32_t begin = token_.span.begin;
+    const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
     if (negative) advance();
-    if (at(Tok::Number)) {
-      if (!read_literal(negative, begin, literal)) return false;
-      advance();
-    } else if (negative) {
-      return fail_expected("a number", "only numbers can be negative here");
-    } else if ((at_word(Word::True) || at_word(Word::False)) && !before_dot()) {
-      literal = {DataType::Bool, {{at_word(Word::True), 0, 0, 0}}};
-      advance();
+    if (negative && !at(Tok::Number)) return fail_here<message::negative_argument>();
+    TypedBits literal;
+    if (at(Tok::Number) || (at_truth() && !before_dot())) {
+      if (!parse_constant(negative, begin, literal)) return false;
     } else if (at_word(Word::Type) && spelling() != "bytes" && !before_dot()) {
-      // T(literal, …): one literal is cast, several are the lanes of a vector.
-      const Span span = token_.span;
-      DataType type;
-      std::vector<TypedBits> lanes;
-      if (!parse_type(type) || !expect(Tok::LParen, "such as `vec2u32(0, 1)`")) return false;
-      do {
-        if (at_word(Word::True) || at_word(Word::False)) {
-          lanes.push_back({DataType::Bool, {{at_word(Word::True), 0, 0, 0}}});
-          advance();
-          continue;
-        }
-        if (!at(Tok::Number)) return fail_expected("a number", "such as `vec2u32(0, 1)`");
-        if (!read_literal(false, token_.span.begin, lanes.emplace_back())) return false;
-        advance();
-      } while (accept(Tok::Comma));
-      if (!expect(Tok::RParen, "close the constant")) return false;
-      const bool all_u32 = std::ranges::all_of(
-          lanes, [](const TypedBits& lane) { return lane.type == DataType::U32; });
-      literal.type = type;
-      if (lanes.size() == 1 && cast_exists(lanes[0].type, type)) {
-        literal.bits = eval_cast(lanes[0].type, type, lanes[0].bits);
-      } else if (lanes.size() == info(type).lanes && is_vector(type) && all_u32) {
-        for (std::size_t i = 0; i < lanes.size(); ++i) {
-          literal.bits.lanes[i] = lanes[i].bits.lanes[0];
-        }
-      } else {
-        complain<message::law_constant>({span.begin, previous_.span.end}, text(type));
-      }
+      if (!parse_typed_constant(literal)) return false;
     } else {
-      std::string id;
-      Span span;
-      if (!at(Tok::Name)) return fail_expected("a law's argument", "a number, an op id or a word");
-      if (!parse_op_id(id, span)) return false;
-      if (id == "non_decreasing") {
-        law.arguments.emplace_back(Direction::NonDecreasing);
-      } else if (id == "non_increasing") {
-        law.arguments.emplace_back(Direction::NonIncreasing);
-      } else {
-        law.arguments.emplace_back(std::move(id));
-      }
-      return true;
+      return parse_word_argument(law);
     }
     law.arguments.emplace_back(literal);
+    return true;
+  }
+
+  bool at_truth() const { return at_word(Word::True) || at_word(Word::False); }
+
+  // A number whose sign has been read, or true or false.
+  bool parse_constant(bool negative, std::uint32_t begin, TypedBits& literal) {
+    if (at(Tok::Number)) {
+      if (!read_literal(negative, begin, literal)) return false;
+    } else {
+      literal = {DataType::Bool, {{at_word(Word::True), 0, 0, 0}}};
+    }
+    advance();
+    return true;
+  }
+
+  // T(literal, …): one literal is cast, several are the lanes of a vector.
+  bool parse_typed_constant(TypedBits& literal) {
+    const std::uint32_t begin = token_.span.begin;
+    if (!parse_type(literal.type) || !expect<message::constant_bracket>(Tok::LParen)) return false;
+    std::vector<TypedBits> lanes;
+    do {
+      if (!at(Tok::Number) && !at_truth()) return fail_here<message::constant_lane>();
+      if (!parse_constant(false, token_.span.begin, lanes.emplace_back())) return false;
+    } while (accept(Tok::Comma));
+    if (!expect<message::constant_end>(Tok::RParen)) return false;
+    const DataType type = literal.type;
+    const bool all_u32 = std::ranges::all_of(
+        lanes, [](const TypedBits& lane) { return lane.type == DataType::U32; });
+    if (lanes.size() == 1 && cast_exists(lanes[0].type, type)) {
+      literal.bits = eval_cast(lanes[0].type, type, lanes[0].bits);
+    } else if (lanes.size() == info(type).lanes && is_vector(type) && all_u32) {
+      for (std::size_t i = 0; i < lanes.size(); ++i) {
+        literal.bits.lanes[i] = lanes[i].bits.lanes[0];
+      }
+    } else {
+      complain<message::law_constant>({begin, previous_.span.end}, text(type));
+    }
+    return true;
+  }
+
+  // A direction, or the id of an op.
+  bool parse_word_argument(Law& law) {
+    if (!at(Tok::Name)) return fail_here<message::law_argument>();
+    std::string id;
+    Span span;
+    if (!parse_op_id(id, span)) return false;
+    for (Direction direction : {Direction::NonDecreasing, Direction::NonIncreasing}) {
+      if (id != text(direction)) continue;
+      law.arguments.emplace_back(direction);
+      return true;
+    }
+    law.arguments.emplace_back(std::move(id));
     return true;
   }
 };

@@ -30,9 +30,9 @@ class ExpressionParser : protected TokenParser {
     values_.clear();
     ids_.clear();
     while (true) {
-      bool complete = false;
-      if (!parse_operand(complete)) return false;
-      if (!complete) continue;
+      const std::size_t around = frames_.size();
+      if (!parse_operand()) return false;
+      if (frames_.size() > around) continue;
       // After an operand: lanes, closing brackets, then an operator or the end.
       while (true) {
         if (stopped_ || !parse_lanes()) return false;
@@ -67,10 +67,10 @@ class ExpressionParser : protected TokenParser {
           return fail<message::unclosed>({open.begin, open.begin + 1}, "an expression",
                                          open.kind == Frame::Index ? "]" : ")");
         }
-        return fail_missing(open.kind == Frame::Index ? "an operator or `]`"
-                            : takes_list              ? "an operator, `,` or `)`"
-                                                      : "an operator or `)`",
-                            "close the bracket, or write an operator between the operands");
+        return fail_missing<message::operator_or_bracket>(open.kind == Frame::Index
+                                                              ? "an operator or `]`"
+                                                          : takes_list ? "an operator, `,` or `)`"
+                                                                       : "an operator or `)`");
       }
     }
   }
@@ -79,35 +79,9 @@ class ExpressionParser : protected TokenParser {
   // minus sign, if it has one.
   bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count = false) {
     const std::string_view whole = spelling();
-    std::string_view digits = whole;
-    unsigned base = 10;
-    if (digits.starts_with("0x")) base = 16;
-    if (digits.starts_with("0b")) base = 2;
-    if (base != 10) digits.remove_prefix(2);
-
-    const auto digit_value = [](char c) -> unsigned {
-      const char lower = static_cast<char>(c | 32);
-      if (is_digit(c)) return static_cast<unsigned>(c - '0');
-      return lower >= 'a' && lower <= 'f' ? static_cast<unsigned>(lower - 'a') + 10 : 99;
-    };
-    Wide value = 0;
-    bool overflow = false;
-    std::size_t length = 0;
-    bool well_formed = true;
-    for (; length < digits.size(); ++length) {
-      const char c = digits[length];
-      if (c == '_') {
-        well_formed &= length > 0 && length + 1 < digits.size() &&
-                       digit_value(digits[length - 1]) < base &&
-                       digit_value(digits[length + 1]) < base;
-        continue;
-      }
-      const unsigned digit = digit_value(c);
-      if (digit >= base) break;
-      overflow |= __builtin_mul_overflow(value, base, &value);
-      overflow |= __builtin_add_overflow(value, digit, &value);
-    }
-    const std::string_view suffix = digits.substr(length);
+    const unsigned base = whole.starts_with("0x") ? 16 : whole.starts_with("0b") ? 2 : 10;
+    Digits digits = read_digits(whole.substr(base == 10 ? 0 : 2), base);
+    const std::string_view suffix = digits.suffix;
     const bool has_exponent =
         base == 10 ? suffix.starts_with('e') || suffix.starts_with('E') : suffix.starts_with('p');
     const bool is_float = (base != 2 && (has_exponent || whole.find('.') != whole.npos)) ||
@@ -115,8 +89,9 @@ class ExpressionParser : protected TokenParser {
     if (is_float) return fail<message::planned_literal>(token_.span, shorten(whole, 40));
     literal.type = DataType::U32;
     const bool upper_case = suffix.starts_with("X") || suffix.starts_with("B");
-    if (length == 0 || !well_formed || upper_case)
+    if (!digits.well_formed || upper_case) {
       return fail<message::bad_number>(token_.span, shorten(whole, 40));
+    }
     if (!suffix.empty()) {
       const std::optional<DataType> type = find_type(suffix);
       if (!type || !contains(type_sets::Scalar, *type)) {
@@ -128,7 +103,7 @@ class ExpressionParser : protected TokenParser {
     const unsigned width = info(literal.type).width;
     const Wide limit =
         is_signed ? (Wide{1} << (width - 1)) - (negative ? 0 : 1) : ~Wide{0} >> (128 - width);
-    if (overflow || value > limit) {
+    if (digits.overflow || digits.value > limit) {
       const std::string_view advice =
           count                           ? "use a number up to 4294967295"
           : literal.type == DataType::U32 ? "write a suffix for a wider type: u64 or u128"
@@ -139,9 +114,9 @@ class ExpressionParser : protected TokenParser {
                                           (negative ? "-" : "") + shorten(whole, 50),
                                           text(literal.type), advice);
     }
-    if (negative) value = Wide{0} - value;
+    if (negative) digits.value = Wide{0} - digits.value;
     for (std::size_t lane = 0; lane < words(literal.type); ++lane) {
-      literal.bits.lanes[lane] = static_cast<std::uint32_t>(value >> (32 * lane));
+      literal.bits.lanes[lane] = static_cast<std::uint32_t>(digits.value >> (32 * lane));
     }
     return true;
   }
@@ -202,6 +177,10 @@ class ExpressionParser : protected TokenParser {
     return number;
   }
   Binding& binding(std::string_view name) { return bindings_[number_of(name)]; }
+  bool is_bound(std::string_view name) {
+    const Binding& known = binding(name);
+    return known.local.exists() || known.buffer.exists();
+  }
 
   Body* body_ = nullptr;              // of the item at hand
   const Program* program_ = nullptr;  // null in an op
@@ -214,7 +193,7 @@ class ExpressionParser : protected TokenParser {
  private:
   static constexpr std::size_t kMaxNesting = 8192;
 
-  enum class Frame : std::uint8_t { Prefix, Infix, Paren, Index, Function, Select, Type, Call };
+  enum class Frame : std::uint8_t { Prefix, Infix, Paren, Index, Function, Type, Call };
   struct OpenExpr {
     Frame kind;
     std::uint32_t begin = 0;
@@ -230,15 +209,46 @@ class ExpressionParser : protected TokenParser {
     Span span;
   };
 
-  // Parses a complete operand, or the opening of one.
-  bool parse_operand(bool& complete) {
+  // A number without its prefix.
+  struct Digits {
+    Wide value = 0;
+    bool overflow = false;
+    bool well_formed = true;  // there are some, and each _ is between two of them
+    std::string_view suffix;  // what follows them
+  };
+  static Digits read_digits(std::string_view text, unsigned base) {
+    const auto digit_at = [&](std::size_t i) -> unsigned {
+      if (i >= text.size()) return 99;
+      const char lower = static_cast<char>(text[i] | 32);
+      if (is_digit(text[i])) return static_cast<unsigned>(text[i] - '0');
+      return lower >= 'a' && lower <= 'f' ? static_cast<unsigned>(lower - 'a') + 10 : 99;
+    };
+    Digits digits;
+    std::size_t length = 0;
+    for (; length < text.size(); ++length) {
+      const unsigned digit = digit_at(length);
+      if (text[length] == '_') {
+        // Before the first character there is none: the number wraps.
+        digits.well_formed &= digit_at(length - 1) < base && digit_at(length + 1) < base;
+        continue;
+      }
+      if (digit >= base) break;
+      digits.overflow |= __builtin_mul_overflow(digits.value, base, &digits.value);
+      digits.overflow |= __builtin_add_overflow(digits.value, digit, &digits.value);
+    }
+    digits.well_formed &= length > 0;
+    digits.suffix = text.substr(length);
+    return digits;
+  }
+
+  // Parses a complete operand, or the opening of one: then there is another frame.
+  bool parse_operand() {
     const Span span = token_.span;
     if (token_.prefix != nullptr) {
       const OperationInfo* op = token_.prefix;
       advance();
       // A minus sign right before an i32 literal belongs to it.
       if (op->op == Operation::Negate && at(Tok::Number) && spelling().ends_with("i32")) {
-        complete = true;
         return parse_number(true, span.begin);
       }
       return push_frame({Frame::Prefix, span.begin, {}, op});
@@ -247,138 +257,149 @@ class ExpressionParser : protected TokenParser {
       advance();
       return push_frame({Frame::Paren, span.begin});
     }
-    if (at(Tok::Number)) {
-      complete = true;
-      return parse_number(false, span.begin);
-    }
-    if (at(Tok::Name) && !at_statement()) return parse_name_operand(complete);
+    if (at(Tok::Number)) return parse_number(false, span.begin);
+    if (at(Tok::Name) && !at_statement()) return parse_name_operand();
     // A call without arguments closes right away.
     if (at(Tok::RParen) && !frames_.empty() && frames_.back().kind != Frame::Paren &&
         values_.size() == frames_.back().operands && previous_.kind == Tok::LParen) {
-      complete = true;
       return close_bracket();
     }
     const bool inclusive = at(Tok::Assign) && previous_.kind == Tok::DotDot;
-    return fail_missing("an expression",
-                        inclusive ? "the end of a range is exclusive: write `0..n + 1`"
-                                  : "write a value here: a literal, a name, a load or a call");
+    return inclusive ? fail_missing<message::inclusive_range>()
+                     : fail_missing<message::no_expression>();
   }
 
   // Whether the current word starts a statement: where an expression is missing, it is not
   // consumed. The first part of an op id does not start one.
   bool at_statement() const {
     const Word word = token_.word;
-    const bool starts = word == Word::Let || word == Word::If || word == Word::For ||
-                        word == Word::Break || word == Word::Return || word == Word::Barrier ||
-                        word == Word::Else || word == Word::Program || word == Word::Op;
+    const bool starts = is_one_of(word, {Word::Let, Word::If, Word::For, Word::Break, Word::Return,
+                                         Word::Barrier, Word::Else, Word::Program, Word::Op});
     return starts && !before_dot();
   }
 
-  bool parse_name_operand(bool& complete) {
+  // Words with dots between them, and the token that follows.
+  struct Chain {
+    Span span;
+    std::string text;
+    Token after;
+  };
+  // From a word before the current token, which is a dot.
+  Chain read_chain(Span first) const {
+    Lexer probe = lexer_.probe();
+    Chain chain{first, std::string(lexer_.text(first)), token_};
+    while (chain.after.kind == Tok::Dot) {
+      chain.after = probe.next_but_comments();
+      if (chain.after.kind != Tok::Name) break;
+      chain.span.end = chain.after.span.end;
+      chain.text += '.';
+      chain.text += lexer_.text(chain.after.span);
+      chain.after = probe.next_but_comments();
+    }
+    return chain;
+  }
+
+  bool parse_name_operand() {
     const Token name = token_;
-    const std::string_view word = spelling();
     advance();
     if (at(Tok::Dot)) {
       // A dotted chain before `(` is a call, even if its words are reserved.
-      Lexer probe = lexer_;
-      probe.set_quiet(true);
-      Token ahead = token_;
-      Span id = name.span;
-      std::string text(word);
-      while (ahead.kind == Tok::Dot) {
-        ahead = probe.next_but_comments();
-        if (ahead.kind != Tok::Name) break;
-        id.end = ahead.span.end;
-        text += '.';
-        text += lexer_.text(ahead.span);
-        ahead = probe.next_but_comments();
-      }
-      if (ahead.kind == Tok::LParen) {
-        while (token_.span.begin != ahead.span.begin) advance();
-        if (text.size() > kMaxNameBytes) return fail<message::long_token>(id, text.size());
+      Chain chain = read_chain(name.span);
+      if (chain.after.kind == Tok::LParen) {
+        while (token_.span.begin != chain.after.span.begin) advance();
+        if (chain.text.size() > kMaxNameBytes) {
+          return fail<message::long_token>(chain.span, chain.text.size());
+        }
         advance();
-        ids_.push_back(std::move(text));
-        return push_frame({Frame::Call, id.begin, id});
+        ids_.push_back(std::move(chain.text));
+        return push_frame({Frame::Call, chain.span.begin, chain.span});
       }
-      if (name.word == Word::None && !binding(word).local.exists() &&
-          !binding(word).buffer.exists() && ahead.kind != Tok::DotDot &&
-          text.size() > word.size() + 2) {
-        complain<message::op_as_value>(id, shorten(text));
-        while (token_.span.end != id.end) advance();
+      const std::string_view word = lexer_.text(name.span);
+      if (name.word == Word::None && chain.text.size() > word.size() + 2 &&
+          chain.after.kind != Tok::DotDot && !is_bound(word)) {
+        complain<message::op_as_value>(chain.span, shorten(chain.text));
+        while (token_.span.end != chain.span.end) advance();
         advance();
-        push_wrong(id);
-        return complete = true;
+        push_wrong(chain.span);
+        return true;
       }
     }
-    const Word kind = name.word;
-    if (kind == Word::True || kind == Word::False) {
-      push(interner_->literal(DataType::Bool, {{kind == Word::True, 0, 0, 0}}), name.span);
-      return complete = true;
-    }
-    if (kind == Word::IdInvocation) return complete = parse_id(Operation::InvocationId, name);
-    if (kind == Word::IdWorkgroup) return complete = parse_id(Operation::WorkgroupId, name);
-    if (kind == Word::IdLocal) return complete = parse_id(Operation::LocalId, name);
-    if (kind == Word::Len) {
-      if (!expect(Tok::LParen, "write `len(buffer)`")) return false;
-      if (!at(Tok::Name)) return fail_expected("a buffer", "write `len(buffer)`");
-      const BufferId buffer = resolve_buffer(token_.span);
-      advance();
-      if (!expect(Tok::RParen, "len takes the name of one buffer")) return false;
-      const Span span{name.span.begin, previous_.span.end};
-      push(buffer.exists() ? interner_->length(buffer) : interner_->local({}), span);
-      return complete = true;
-    }
-    if (kind == Word::Select) {
-      if (!expect(Tok::LParen, "write `select(condition, a, b)`")) return false;
-      return push_frame({Frame::Select, name.span.begin, name.span});
-    }
-    if (kind == Word::Type) {
-      if (!expect(Tok::LParen, "a type is a function: write a cast as `u32(x)`")) return false;
-      return push_frame({Frame::Type, name.span.begin, name.span, nullptr, *find_type(word)});
-    }
-    if (is_planned_type(kind)) return fail<message::planned_type>(name.span, word);
-    if (kind == Word::Nan || kind == Word::Inf) {
-      return fail<message::planned_literal>(name.span, word);
-    }
-    if (kind != Word::None) {
-      return fail<message::expected>(
-          name.span, "an expression", quoted(word),
-          kind == Word::Atomic ? "an atomic is a statement: bind its result first, as in `let old "
-                                 "= atomic_add(b[i], 1)`"
-                               : "this word is reserved; write a value here");
-    }
+    return name.word == Word::None ? parse_plain_name(name.span) : parse_reserved(name);
+  }
+
+  // A name that is no op id, after it.
+  bool parse_plain_name(Span name) {
+    const std::string_view word = lexer_.text(name);
     if (accept(Tok::LParen)) {
       if (const OperationInfo* op = find_function(word)) {
-        return push_frame({Frame::Function, name.span.begin, name.span, op});
+        return push_frame({Frame::Function, name.begin, name, op});
       }
       ids_.emplace_back(word);
-      return push_frame({Frame::Call, name.span.begin, name.span});
+      return push_frame({Frame::Call, name.begin, name});
     }
     if (accept(Tok::LBracket)) {
-      const BufferId buffer = resolve_buffer(name.span);
-      return push_frame({Frame::Index, name.span.begin, name.span, nullptr, {}, buffer});
+      const BufferId buffer = resolve_buffer(name);
+      return push_frame({Frame::Index, name.begin, name, nullptr, {}, buffer});
     }
-    complete = true;
     const Binding found = binding(word);
     if (found.local.exists()) {
-      push(interner_->local(found.local), name.span);
+      push(interner_->local(found.local), name);
       return true;
     }
     if (!found.buffer.exists()) {
-      complain_unknown(name.span, false);
+      complain_unknown(name, false);
     } else if (program_->buffers[found.buffer.index].element == DataType::Bytes) {
-      complain<message::bytes_value>(name.span, word);
+      complain<message::bytes_value>(name, word);
     } else {
-      complain<message::buffer_as_value>(name.span, word);
+      complain<message::buffer_as_value>(name, word);
     }
-    push_wrong(name.span);
+    push_wrong(name);
+    return true;
+  }
+
+  // What a reserved word starts, after it.
+  bool parse_reserved(const Token& name) {
+    const Span span = name.span;
+    const std::string_view word = lexer_.text(span);
+    if (is_one_of(name.word, {Word::True, Word::False})) {
+      push(interner_->literal(DataType::Bool, {{name.word == Word::True, 0, 0, 0}}), span);
+      return true;
+    }
+    if (name.word == Word::IdInvocation) return parse_id(Operation::InvocationId, name);
+    if (name.word == Word::IdWorkgroup) return parse_id(Operation::WorkgroupId, name);
+    if (name.word == Word::IdLocal) return parse_id(Operation::LocalId, name);
+    if (name.word == Word::Len) return parse_length(span);
+    if (name.word == Word::Select) {
+      return expect<message::select_bracket>(Tok::LParen) &&
+             push_frame({Frame::Function, span.begin, span, &info(Operation::Select)});
+    }
+    if (name.word == Word::Type) {
+      return expect<message::cast_bracket>(Tok::LParen) &&
+             push_frame({Frame::Type, span.begin, span, nullptr, *find_type(word)});
+    }
+    if (is_one_of(name.word, {Word::Nan, Word::Inf})) {
+      return fail<message::planned_literal>(span, word);
+    }
+    if (is_planned_type(name.word)) return fail<message::planned_type>(span, word);
+    return name.word == Word::Atomic ? fail<message::atomic_as_value>(span, quoted(word))
+                                     : fail<message::reserved_as_value>(span, quoted(word));
+  }
+
+  bool parse_length(Span len) {
+    if (!expect<message::len_bracket>(Tok::LParen)) return false;
+    if (!at(Tok::Name)) return fail_here<message::len_buffer>();
+    const BufferId buffer = resolve_buffer(token_.span);
+    advance();
+    if (!expect<message::len_end>(Tok::RParen)) return false;
+    const Span span{len.begin, previous_.span.end};
+    push(buffer.exists() ? interner_->length(buffer) : interner_->local({}), span);
     return true;
   }
 
   // The axis of an id.
   bool parse_id(Operation op, const Token& name) {
-    if (!expect(Tok::Dot, "name the axis, as in `invocation_id.x`")) return false;
-    if (!at(Tok::Name)) return fail_expected("an axis", "use .x, .y or .z");
+    if (!expect<message::id_dot>(Tok::Dot)) return false;
+    if (!at(Tok::Name)) return fail_here<message::id_axis>();
     const Span span{name.span.begin, token_.span.end};
     const std::string_view axis = spelling();
     const std::size_t number = letter_number("xyz", axis);
@@ -400,11 +421,7 @@ class ExpressionParser : protected TokenParser {
     for (std::size_t lanes = 0; at(Tok::Dot); ++lanes) {
       // No value has lanes of lanes, so this is a mistake; an expression for each would take much
       // more memory than the text.
-      if (lanes >= kMaxNesting) {
-        fail<message::nesting>(token_.span);
-        stop();
-        return false;
-      }
+      if (lanes >= kMaxNesting) return stop_nesting(token_.span);
       const Token number = previous_;
       advance();
       const std::size_t lane = at(Tok::Name) ? letter_number("xyzw", spelling()) : spelling().npos;
@@ -413,7 +430,7 @@ class ExpressionParser : protected TokenParser {
           return fail<message::planned_literal>({number.span.begin, number.span.end + 1},
                                                 lexer_.text(number.span));
         }
-        return fail_missing("a lane", "the lanes of a vector are .x .y .z .w");
+        return fail_missing<message::lane_name>();
       }
       const Value value = values_.back();
       values_.pop_back();
@@ -454,7 +471,6 @@ class ExpressionParser : protected TokenParser {
         break;
       }
       case Frame::Function:
-      case Frame::Select:
       case Frame::Type:
       case Frame::Call: finish_call(open, span); break;
     }
@@ -466,16 +482,12 @@ class ExpressionParser : protected TokenParser {
     for (std::size_t i = open.operands; i < values_.size(); ++i) args_.push_back(values_[i].id);
     values_.resize(open.operands);
     const std::size_t count = args_.size();
-
     ExprId id;
     std::string expected;
     if (open.kind == Frame::Function) {
       const std::size_t arity = static_cast<std::size_t>(open.op->arity);
       if (count == arity) id = interner_->make(open.op->op, 0, 0, args_);
       expected = plural(arity, "argument");
-    } else if (open.kind == Frame::Select) {
-      if (count == 3) id = interner_->make(Operation::Select, 0, 0, args_);
-      expected = "3 arguments";
     } else if (open.kind == Frame::Type) {
       if (count == 1) {
         id = interner_->make(Operation::Cast, static_cast<std::uint8_t>(open.type), 0, args_);
@@ -521,12 +533,13 @@ class ExpressionParser : protected TokenParser {
     }
   }
 
+  bool stop_nesting(Span span) {
+    stopped_ = true;
+    return fail<message::nesting>(span);
+  }
+
   bool push_frame(OpenExpr open) {
-    if (frames_.size() >= kMaxNesting) {
-      fail<message::nesting>({open.begin, open.begin + 1});
-      stop();
-      return false;
-    }
+    if (frames_.size() >= kMaxNesting) return stop_nesting({open.begin, open.begin + 1});
     open.operands = static_cast<std::uint32_t>(values_.size());
     open.uses = static_cast<std::uint32_t>(positions_.uses.size());
     frames_.push_back(open);
@@ -536,10 +549,7 @@ class ExpressionParser : protected TokenParser {
   void push(ExprId id, Span span) {
     values_.push_back({id, span});
     positions_.uses.push_back(span);
-    if (positions_.uses.size() > kMaxExprs && !stopped_) {
-      parsed_.findings.report<message::too_many_expressions>(span, item_name_);
-      stop();
-    }
+    if (positions_.uses.size() > kMaxExprs) stop<message::too_many_expressions>(span, item_name_);
   }
   void push_wrong(Span span) { push(interner_->local({}), span); }
 

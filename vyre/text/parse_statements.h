@@ -49,9 +49,7 @@ class StatementParser : protected ExpressionParser {
   }
 
   bool parse_new_name(std::string_view& name, Span& span, std::string_view what) {
-    if (!at(Tok::Name)) {
-      return fail_expected(what, "names are letters, digits and _, not starting with a digit");
-    }
+    if (!at(Tok::Name)) return fail_here<message::new_name>(what);
     name = spelling();
     span = token_.span;
     if (name.size() > kMaxNameBytes) return false;
@@ -84,10 +82,6 @@ class StatementParser : protected ExpressionParser {
   bool item_typed_ = true;  // no syntax error in its declarations, and every block is closed
 
  private:
-  static constexpr std::string_view kLetAdvice =
-      "declare a local with `let`; its type is that of its value";
-  static constexpr std::string_view kElseAdvice = "put `else` right after the `}` of an `if`";
-
   // A brace that starts its line and is indented less than the line that opens its block closes
   // another one: people forget a brace more often than they misplace one.
   void suspect_unclosed() {
@@ -136,7 +130,7 @@ class StatementParser : protected ExpressionParser {
             open_.pop_back();
             end_if(block.owner);
           }
-        } else if (accept(Tok::LBrace) || fail_missing("`{` or `if`", "open the else branch")) {
+        } else if (accept(Tok::LBrace) || fail_missing<message::else_block>()) {
           open_block(Branch::Else, block.owner, brace);
         } else {
           end_if(block.owner);
@@ -178,37 +172,27 @@ class StatementParser : protected ExpressionParser {
       if (accept_word(Word::Break)) return add_statement(Break{}), true;
       if (accept_word(Word::Barrier)) {
         add_statement(Barrier{});
-        if (!at(Tok::LParen)) return true;
-        return fail_expected("a statement", "write `barrier` without parentheses");
+        return !at(Tok::LParen) || fail_here<message::barrier_call>();
       }
       if (access_of(word)) {
         // After a broken declaration it is in its place.
         if (!item_sound_ && body_->stmts.empty()) return false;
-        return fail_expected("a statement",
-                             program_ != nullptr
-                                 ? "declare buffers at the top of the program, before statements"
-                                 : "ops have no buffers; pass values as parameters");
+        return program_ != nullptr ? fail_here<message::late_buffer>()
+                                   : fail_here<message::buffer_of_op>();
       }
-      if (word == Word::Law) {
-        return fail_expected("a statement", "declare laws before the first statement");
-      }
-      if (word == Word::Type) return fail_expected("a statement", kLetAdvice);
-      if (word == Word::Else) {
-        return item_sound_ && fail_expected("a statement", kElseAdvice);
-      }
+      if (word == Word::Law) return fail_here<message::late_law>();
+      if (word == Word::Type) return fail_here<message::typed_declaration>();
+      if (word == Word::Else) return item_sound_ && fail_here<message::else_alone>();
     }
-    return fail_expected("a statement",
-                         "statements start with let, if, for, break, return, barrier, an atomic, "
-                         "`{` or the name that is assigned");
+    return fail_here<message::no_statement>();
   }
 
   bool parse_let() {
     advance();
     std::string_view name;
     if (!parse_new_name(name, statement_.local, "a name")) return false;
-    if (!expect(Tok::Assign, at(Tok::Colon)
-                                 ? "leave the type out, it is that of the value: `let x = 0u64`"
-                                 : "a local gets its value at once: `let x = 0`")) {
+    if (!accept(Tok::Assign)) {
+      at(Tok::Colon) ? fail_missing<message::typed_local>() : fail_missing<message::local_value>();
       declare(name);
       return false;
     }
@@ -216,7 +200,7 @@ class StatementParser : protected ExpressionParser {
       const bool parsed = parse_atomic(LocalId{body_->locals.size()});
       declare(name);
       if (parsed && token_.infix != nullptr) {
-        return fail_expected("a statement", "bind the atomic's result alone, then compute with it");
+        return fail_here<message::computed_atomic>();
       }
       return parsed;
     }
@@ -235,11 +219,10 @@ class StatementParser : protected ExpressionParser {
     // next statement.
     const bool value_like =
         at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
-        (at(Tok::Name) &&
-         (token_.word == Word::None || token_.word == Word::Type || token_.word == Word::Select ||
-          token_.word == Word::Len || token_.word == Word::True || token_.word == Word::False ||
-          token_.word == Word::IdInvocation || token_.word == Word::IdWorkgroup ||
-          token_.word == Word::IdLocal || before_dot()));
+        (at(Tok::Name) && (is_one_of(token_.word, {Word::None, Word::Type, Word::Select, Word::Len,
+                                                   Word::True, Word::False, Word::IdInvocation,
+                                                   Word::IdWorkgroup, Word::IdLocal}) ||
+                           before_dot()));
     const bool wanted = program_ == nullptr ? value_like : value_like && !token_.newline_before;
     ExprId value;
     if (wanted && !parse_expr(value)) return false;
@@ -253,10 +236,8 @@ class StatementParser : protected ExpressionParser {
     ExprId condition;
     if (!parse_expr(condition)) return false;
     const std::uint32_t brace = token_.span.begin;
-    if (!expect(Tok::LBrace,
-                at(Tok::Assign) ? "compare with `==`; `=` assigns" : "open the branch")) {
-      return false;
-    }
+    if (at(Tok::Assign)) return fail_missing<message::assigning_condition>();
+    if (!expect<message::if_block>(Tok::LBrace)) return false;
     open_block(Branch::Then, add_statement(If{condition, {}, {}}), brace);
     return true;
   }
@@ -265,16 +246,15 @@ class StatementParser : protected ExpressionParser {
     advance();
     std::string_view name;
     For loop;
-    if (at(Tok::LParen)) return fail_expected("a loop variable", "write `for k in 0..n { … }`");
+    if (at(Tok::LParen)) return fail_here<message::c_style_for>();
     if (!parse_new_name(name, statement_.local, "a loop variable")) return false;
-    if (!accept_word(Word::In)) return fail_expected("`in`", "write `for k in 0..n { … }`");
-    if (!parse_expr(loop.from) ||
-        !expect(Tok::DotDot, "give a range, as in `for k in 0..n`; the end is exclusive") ||
+    if (!accept_word(Word::In)) return fail_here<message::for_in>();
+    if (!parse_expr(loop.from) || !expect<message::for_range>(Tok::DotDot) ||
         !parse_expr(loop.to)) {
       return false;
     }
     const std::uint32_t brace = token_.span.begin;
-    if (!expect(Tok::LBrace, "open the loop's body")) return false;
+    if (!expect<message::for_block>(Tok::LBrace)) return false;
     // The variable belongs to the body's scope.
     loop.variable = LocalId{body_->locals.size()};
     open_block(Branch::Loop, add_statement(loop), brace);
@@ -285,7 +265,7 @@ class StatementParser : protected ExpressionParser {
   // The index and the closing bracket of an element.
   bool parse_element(Span buffer, ExprId& index) {
     statement_.buffer = buffer;
-    if (!parse_expr(index) || !expect(Tok::RBracket, "close the index")) return false;
+    if (!parse_expr(index) || !expect<message::index_end>(Tok::RBracket)) return false;
     statement_.element_end = previous_.span.end;
     return true;
   }
@@ -297,9 +277,7 @@ class StatementParser : protected ExpressionParser {
     const std::string_view word = spelling();
     advance();
     if (accept(Tok::Assign)) {
-      if (at_word(Word::Atomic) && !before_dot()) {
-        return fail_expected("an expression", "bind the atomic's result first: `let old = …`");
-      }
+      if (at_word(Word::Atomic) && !before_dot()) return fail_here<message::assigned_atomic>();
       Assign assign;
       statement_.local = name;
       if (!parse_expr(assign.value)) return false;
@@ -316,12 +294,12 @@ class StatementParser : protected ExpressionParser {
     if (accept(Tok::LBracket)) {
       Store store;
       store.buffer = resolve_buffer(name);
-      if (!parse_element(name, store.index) ||
-          !expect(Tok::Assign, token_.infix != nullptr ? "write it out, as in `b[i] = b[i] | 1`"
-                                                       : "store a value: `buffer[i] = value`") ||
-          !parse_expr(store.value)) {
-        return false;
+      if (!parse_element(name, store.index)) return false;
+      if (!accept(Tok::Assign)) {
+        return token_.infix != nullptr ? fail_missing<message::compound_store>()
+                                       : fail_missing<message::stored_value>();
       }
+      if (!parse_expr(store.value)) return false;
       add_statement(store);
       return true;
     }
@@ -333,49 +311,39 @@ class StatementParser : protected ExpressionParser {
   bool fail_unknown_statement(Token name) {
     const std::string_view word = lexer_.text(name.span);
     if (const std::string_view advice = advice_for(word); !advice.empty()) {
-      return fail<message::expected>(name.span, "a statement", quoted(word), advice);
+      return fail<message::foreign_statement>(name.span, quoted(word), advice);
     }
-    if (token_.infix != nullptr) {
-      return fail_expected("`=` or `[`", "write it out, as in `x = x + 1`");
-    }
-    if (at(Tok::Dot) && binding(word).local.exists()) {
-      return fail_expected("`=` or `[`", "lanes cannot be assigned; build a new vector");
-    }
+    if (token_.infix != nullptr) return fail_here<message::compound_assignment>();
+    if (at(Tok::Dot) && binding(word).local.exists()) return fail_here<message::assigned_lane>();
     if (at(Tok::LParen) || at(Tok::Dot)) {
-      return fail_expected("`=` or `[`", word == "binding" || word == "location"
-                                             ? "write a binding as `@0`"
-                                             : "a call is a value: bind it, as in `let x = …(…)`");
+      return word == "binding" || word == "location" ? fail_here<message::binding_attribute>()
+                                                     : fail_here<message::call_statement>();
     }
     const std::string_view near = nearest(
         word, {"let", "if", "for", "break", "return", "barrier", "else", "while", "switch"});
-    std::string fix = "assign a local (`x = 1`) or store to a buffer (`b[i] = 1`)";
-    if (near == "else") {
-      fix = kElseAdvice;
-    } else if (!advice_for(near).empty()) {
-      fix = advice_for(near);
-    } else if (!near.empty()) {
-      fix = "did you mean `" + std::string(near) + "`?";
-    } else if (at(Tok::Name) && !token_.newline_before) {
-      fix = kLetAdvice;
-    } else {
-      return fail_missing("`=` or `[`", fix);
+    if (near == "else") return fail<message::else_alone>(name.span, quoted(word));
+    if (const std::string_view advice = advice_for(near); !advice.empty()) {
+      return fail<message::foreign_statement>(name.span, quoted(word), advice);
     }
-    return fail<message::expected>(name.span, "a statement", quoted(word), fix);
+    if (!near.empty()) return fail<message::misspelt_statement>(name.span, quoted(word), near);
+    if (at(Tok::Name) && !token_.newline_before) {
+      return fail<message::typed_declaration>(name.span, quoted(word));
+    }
+    return fail_missing<message::name_statement>();
   }
 
   bool parse_atomic(LocalId result) {
     const Span name = token_.span;
     const AtomicInfo& row = *find_atomic(spelling());
     advance();
-    if (!expect(Tok::LParen, "write `atomic_add(buffer[i], value)`")) return false;
-    if (!at(Tok::Name)) return fail_expected("a buffer", "write `atomic_add(buffer[i], value)`");
+    if (!expect<message::atomic_bracket>(Tok::LParen)) return false;
+    if (!at(Tok::Name)) return fail_here<message::atomic_buffer>();
     const Span buffer = token_.span;
     advance();
     Atomic atomic;
     atomic.op = row.op;
     atomic.result = result;
-    if (!expect(Tok::LBracket, "name an element, as in `buffer[i]`") ||
-        !parse_element(buffer, atomic.index)) {
+    if (!expect<message::atomic_index>(Tok::LBracket) || !parse_element(buffer, atomic.index)) {
       return false;
     }
     std::array<ExprId, 2> values;
@@ -384,7 +352,7 @@ class StatementParser : protected ExpressionParser {
       if (!parse_expr(values[static_cast<std::size_t>(std::min(count, 1))])) return false;
       ++count;
     }
-    if (!expect(Tok::RParen, "close the atomic")) return false;
+    if (!expect<message::atomic_end>(Tok::RParen)) return false;
     if (program_ == nullptr) {
       complain<message::effect_in_op>(name, item_name_, "an atomic");
     } else if (count != row.operands) {
@@ -418,10 +386,9 @@ class StatementParser : protected ExpressionParser {
     const std::uint32_t id = static_cast<std::uint32_t>(body_->stmts.size());
     body_->stmts.push_back(stmt);
     positions_.statements.push_back(statement_);
-    if (body_->stmts.size() > kMaxStmts && !stopped_) {
-      parsed_.findings.report<message::too_many_statements>(
-          {statement_.head.begin, statement_.head.begin + 1}, item_name_);
-      stop();
+    if (body_->stmts.size() > kMaxStmts) {
+      const std::uint32_t head = statement_.head.begin;
+      stop<message::too_many_statements>({head, head + 1}, item_name_);
     }
     return id;
   }

@@ -31,11 +31,7 @@ class TokenParser {
   bool at(Tok kind) const { return token_.kind == kind; }
   bool at_word(Word word) const { return token_.kind == Tok::Name && token_.word == word; }
   // Whether the current word starts an op id, where it means nothing else.
-  bool before_dot() const {
-    Lexer probe = lexer_;
-    probe.set_quiet(true);
-    return probe.next_but_comments().kind == Tok::Dot;
-  }
+  bool before_dot() const { return lexer_.probe().next_but_comments().kind == Tok::Dot; }
   bool accept(Tok kind) {
     if (!at(kind)) return false;
     advance();
@@ -46,23 +42,16 @@ class TokenParser {
     advance();
     return true;
   }
-  bool expect(Tok kind, std::string_view fix) {
-    return accept(kind) || fail_missing(kTokTexts[static_cast<std::size_t>(kind)], fix);
+  template <class Message>
+  bool expect(Tok kind) {
+    return accept(kind) || fail_missing<Message>();
   }
   static bool is_planned_type(Word word) {
-    return word == Word::F32 || word == Word::F16 || word == Word::Bf16 || word == Word::Tensor;
+    return is_one_of(word, {Word::F32, Word::F16, Word::Bf16, Word::Tensor});
   }
   std::string_view spelling() const { return lexer_.text(token_.span); }
   static std::string quoted(std::string_view word) { return "`" + shorten(word, 40) + "`"; }
   std::string found() const { return at(Tok::End) ? "the end of the file" : quoted(spelling()); }
-
-  // The candidate that was probably meant, or else some advice.
-  static std::string suggestion(std::string_view word,
-                                const std::vector<std::string_view>& candidates,
-                                std::string_view advice) {
-    const std::string_view near = nearest(word, candidates);
-    return near.empty() ? std::string(advice) : "did you mean " + quoted(near) + "?";
-  }
 
   // --- Errors ---
 
@@ -73,15 +62,18 @@ class TokenParser {
     note_failure();
     return false;
   }
-  bool fail_expected(std::string_view what, std::string_view fix) {
-    return fail<message::expected>(token_.span, what, found(), fix);
+  // The current token is not one that the grammar allows here.
+  template <class Message, class... Arguments>
+  bool fail_here(const Arguments&... arguments) {
+    return fail<Message>(token_.span, found(), arguments...);
   }
   // Something is missing before the current token; on the line before, when that one has ended.
-  bool fail_missing(std::string_view what, std::string_view fix) {
-    if (!token_.newline_before && !at(Tok::End)) return fail_expected(what, fix);
+  template <class Message, class... Arguments>
+  bool fail_missing(const Arguments&... arguments) {
+    if (!token_.newline_before && !at(Tok::End)) return fail_here<Message>(arguments...);
     const std::uint32_t end = previous_.span.end;
     const std::string_view where = at(Tok::End) ? "the end of the file" : "the end of the line";
-    return fail<message::expected>({end, end}, what, where, fix);
+    return fail<Message>({end, end}, where, arguments...);
   }
   // An error that leaves the syntax intact. What follows a syntax error may be its consequence.
   template <class Message, class... Arguments>
@@ -95,9 +87,13 @@ class TokenParser {
     if (++errors_ >= kMaxSyntaxErrors) stopped_ = true;
   }
 
-  void stop() {
+  // A limit was passed: nothing more is read.
+  template <class Message>
+  bool stop(Span span, std::string_view item) {
+    if (!stopped_) parsed_.findings.report<Message>(span, item);
     note_failure();
     stopped_ = true;
+    return false;
   }
 
   // Skips to where a statement may start again: a closing brace of the block, or a first token on a
@@ -138,11 +134,6 @@ class TokenParser {
 
  private:
   static constexpr std::size_t kMaxSyntaxErrors = 100;
-  // By kind, where all tokens of it are spelt alike.
-  static constexpr std::string_view kTokTexts[] = {"",    "",    "",    "",     "",     "`(`",
-                                                   "`)`", "`{`", "`}`", "`[`",  "`]`",  "`,`",
-                                                   "`:`", "`@`", "`.`", "`..`", "`->`", "`=`"};
-
   std::size_t errors_ = 0;
 };
 

@@ -37,33 +37,39 @@ std::string quote(std::string_view text) {
 
 class Printer {
  public:
+  Printer() = default;
+  // For a part of a body: its expressions are cut where the text grows longer than `limit` bytes.
+  Printer(const Body& body, std::span<const BufferDecl> buffers, std::size_t limit)
+      : body_(&body), buffers_(buffers), limit_(limit) {}
+
   std::string out;
-  std::vector<std::uint32_t> line_starts;
 
-  void item(const Item& item) {
-    if (const Program* program = std::get_if<Program>(&item)) {
-      this->program(*program);
-    } else {
-      op(std::get<Op>(item));
-    }
-  }
+  void item(const Program& program);
+  void item(const Op& op);
+  void head(const Stmt& stmt);
+  void expr(ExprId root);
 
-  void program(const Program& program);
-  void op(const Op& op);
-  void expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId root,
-            std::size_t limit = ~std::size_t{0});
-  void head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt,
-            std::size_t limit = ~std::size_t{0});
+  std::string laid_out() const { return layout(out, line_starts_); }
 
  private:
   void line() {
     out += '\n';
-    line_starts.push_back(static_cast<std::uint32_t>(out.size()));
+    line_starts_.push_back(static_cast<std::uint32_t>(out.size()));
   }
-  void statements(const Body& body, const std::vector<BufferDecl>& buffers);
+  void statements(const Body& body, std::span<const BufferDecl> buffers);
+  void begin(const Expr& expr);
+  void end(const Expr& expr);
+  const std::string& name(BufferId id) const { return buffers_[id.index].name; }
+  const std::string& name(LocalId id) const { return (*body_)[id].name; }
+
+  std::vector<std::uint32_t> line_starts_;
+  // Of what is being printed.
+  const Body* body_ = nullptr;
+  std::span<const BufferDecl> buffers_;
+  std::size_t limit_ = ~std::size_t{0};
 };
 
-void Printer::program(const Program& program) {
+void Printer::item(const Program& program) {
   line();
   out += "program " + program.name + " workgroup(";
   const auto& size = program.workgroup_size;
@@ -89,7 +95,7 @@ void Printer::program(const Program& program) {
   out += " }";
 }
 
-void Printer::op(const Op& op) {
+void Printer::item(const Op& op) {
   line();
   out += "op " + op.id + "(";
   for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
@@ -111,7 +117,9 @@ void Printer::op(const Op& op) {
   out += " }";
 }
 
-void Printer::statements(const Body& body, const std::vector<BufferDecl>& buffers) {
+void Printer::statements(const Body& body, std::span<const BufferDecl> buffers) {
+  body_ = &body;
+  buffers_ = buffers;
   BlockStack<OpenBlock> stack(body);
   bool chained = false;  // the next statement goes on after `else`
   const auto close = [&](const OpenBlock& closed, const OpenBlock& now) {
@@ -125,63 +133,61 @@ void Printer::statements(const Body& body, const std::vector<BufferDecl>& buffer
     chained = false;
     stack.enter(i, close);
     if (!chained) line();
-    head(body, buffers, body.stmts[i]);
+    head(body.stmts[i]);
     stack.open(i);
   }
   stack.enter(count, close);
 }
 
 // A statement up to its opening brace, if it has one.
-void Printer::head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt,
-                   std::size_t limit) {
-  const auto value = [&](ExprId id) { expr(body, buffers, id, limit); };
+void Printer::head(const Stmt& stmt) {
   visit(
       stmt,
       [&](const Let& let) {
-        out += "let " + body[let.local].name + " = ";
-        value(let.value);
+        out += "let " + name(let.local) + " = ";
+        expr(let.value);
       },
       [&](const Assign& assign) {
-        out += body[assign.local].name + " = ";
-        value(assign.value);
+        out += name(assign.local) + " = ";
+        expr(assign.value);
       },
       [&](const Store& store) {
-        out += buffers[store.buffer.index].name + "[";
-        value(store.index);
+        out += name(store.buffer) + "[";
+        expr(store.index);
         out += "] = ";
-        value(store.value);
+        expr(store.value);
       },
       [&](const Atomic& atomic) {
-        if (atomic.result.exists()) out += "let " + body[atomic.result].name + " = ";
+        if (atomic.result.exists()) out += "let " + name(atomic.result) + " = ";
         out += info(atomic.op).text;
-        out += '(' + buffers[atomic.buffer.index].name + '[';
-        value(atomic.index);
+        out += '(' + name(atomic.buffer) + '[';
+        expr(atomic.index);
         out += ']';
         if (atomic.expected.exists()) {
           out += ", ";
-          value(atomic.expected);
+          expr(atomic.expected);
         }
         out += ", ";
-        value(atomic.value);
+        expr(atomic.value);
         out += ')';
       },
       [&](const If& branch) {
         out += "if ";
-        value(branch.condition);
+        expr(branch.condition);
         out += " {";
       },
       [&](const For& loop) {
-        out += "for " + body[loop.variable].name + " in ";
-        value(loop.from);
+        out += "for " + name(loop.variable) + " in ";
+        expr(loop.from);
         out += "..";
-        value(loop.to);
+        expr(loop.to);
         out += " {";
       },
       [&](const Block&) { out += '{'; }, [&](const Break&) { out += "break"; },
       [&](const Barrier&) { out += "barrier"; },
       [&](const Return& result) {
         out += result.value.exists() ? "return " : "return";
-        if (result.value.exists()) value(result.value);
+        if (result.value.exists()) expr(result.value);
       });
 }
 
@@ -189,99 +195,102 @@ int precedence(Operation op) {
   const int level = info(op).precedence;
   return level == 0 ? kPrimary : level;
 }
+bool is_infix(Operation op) { return arity(op) == 2 && info(op).precedence > 0; }
+
+bool needs_parentheses(const Expr& parent, std::size_t position, const Expr& child) {
+  const int inner = precedence(child.op);
+  // A minus sign before an i32 literal would become part of it.
+  if (parent.op == Operation::Negate && child.op == Operation::Literal) {
+    return has_sign(type_of_detail(child));
+  }
+  if (parent.op == Operation::Lane) return inner < kPrimary;
+  const int outer = precedence(parent.op);
+  if (outer == kPrimary) return false;
+  if (outer == kPrefixPrecedence) return inner < outer;
+  return inner < outer || (inner == outer && (position == 1 || outer == kComparisonPrecedence));
+}
+
+// All of an expression that comes before its operands.
+void Printer::begin(const Expr& expr) {
+  switch (expr.op) {
+    case Operation::Literal:
+      out += print_literal({type_of_detail(expr), literal_bits(*body_, expr)});
+      break;
+    case Operation::Local:
+      // A value that could not be made is a local that does not exist.
+      out += expr.imm < body_->locals.size() ? body_->locals[expr.imm].name : "?";
+      break;
+    case Operation::Load: out += buffers_[expr.imm].name + '['; break;
+    case Operation::Length: out += "len(" + buffers_[expr.imm].name + ')'; break;
+    case Operation::InvocationId:
+    case Operation::WorkgroupId:
+    case Operation::LocalId: out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail]; break;
+    case Operation::Select: out += "select("; break;
+    case Operation::Cast:
+      out += text(type_of_detail(expr));
+      out += '(';
+      break;
+    case Operation::Vec2: out += "vec2u32("; break;
+    case Operation::Vec4: out += "vec4u32("; break;
+    case Operation::Call: out += body_->callees[expr.imm] + '('; break;
+    case Operation::Lane: break;
+#define OPERATION(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      if (!is_infix(expr.op)) out += info(expr.op).text;
+      if (info(expr.op).precedence == 0) out += '(';
+      break;
+  }
+}
+
+// What comes after them.
+void Printer::end(const Expr& expr) {
+  if (expr.op == Operation::Load) {
+    out += ']';
+  } else if (expr.op == Operation::Lane) {
+    out += '.';
+    out += "xyzw"[expr.detail];
+  } else if (precedence(expr.op) == kPrimary && arity(expr.op) != 0) {
+    out += ')';
+  }
+}
 
 // Depth first with an explicit stack: each frame prints what comes before its next operand.
-void Printer::expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId root,
-                   std::size_t limit) {
+void Printer::expr(ExprId root) {
   struct Frame {
     ExprId id;
     std::uint32_t next;
     bool parentheses;
   };
-  const auto needs_parentheses = [&](const Expr& parent, std::size_t position, const Expr& child) {
-    const int inner = precedence(child.op);
-    // A minus sign before an i32 literal would become part of it.
-    if (parent.op == Operation::Negate && child.op == Operation::Literal) {
-      return has_sign(type_of_detail(child));
-    }
-    if (parent.op == Operation::Lane) return inner < kPrimary;
-    const int outer = precedence(parent.op);
-    if (outer == kPrimary) return false;
-    if (outer == kPrefixPrecedence) return inner < outer;
-    return inner < outer || (inner == outer && (position == 1 || outer == kComparisonPrecedence));
-  };
   std::vector<Frame> stack{{root, 0, false}};
   while (!stack.empty()) {
-    if (out.size() > limit) {
+    if (out.size() > limit_) {
       out += "…";
       return;
     }
     Frame& frame = stack.back();
-    const Expr& expr = body[frame.id];
-    const OperationInfo& row = info(expr.op);
-    const std::span<const ExprId> args = operands(body, expr);
+    const Expr& expr = (*body_)[frame.id];
+    const std::span<const ExprId> args = operands(*body_, expr);
     const std::uint32_t next = frame.next++;
-    const bool infix = row.arity == 2 && row.precedence > 0;
     if (next == 0) {
       if (frame.parentheses) out += '(';
-      switch (expr.op) {
-        case Operation::Literal:
-          out += print_literal({type_of_detail(expr), literal_bits(body, expr)});
-          break;
-        case Operation::Local:
-          // A value that could not be made is a local that does not exist.
-          out += expr.imm < body.locals.size() ? body.locals[expr.imm].name : "?";
-          break;
-        case Operation::Load: out += buffers[expr.imm].name + '['; break;
-        case Operation::Length: out += "len(" + buffers[expr.imm].name + ')'; break;
-        case Operation::InvocationId:
-        case Operation::WorkgroupId:
-        case Operation::LocalId:
-          out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail];
-          break;
-        case Operation::Select: out += "select("; break;
-        case Operation::Cast:
-          out += text(type_of_detail(expr));
-          out += '(';
-          break;
-        case Operation::Vec2: out += "vec2u32("; break;
-        case Operation::Vec4: out += "vec4u32("; break;
-        case Operation::Call: out += body.callees[expr.imm] + '('; break;
-        case Operation::Lane: break;
-#define OPERATION(name, tag) case Operation::name:
-#include "vyre/ir/ops.def"
-          if (row.arity == 1 || !infix) out += row.text;
-          if (row.precedence == 0) out += '(';
-          break;
-      }
-    } else if (next < args.size()) {
-      if (infix) {
-        out += ' ';
-        out += row.text;
-        out += ' ';
-      } else {
-        out += ", ";
-      }
+      begin(expr);
     }
-    if (next < args.size()) {
-      const bool parentheses = needs_parentheses(expr, next, body[args[next]]);
-      stack.push_back({args[next], 0, parentheses});
+    if (next == args.size()) {
+      end(expr);
+      if (frame.parentheses) out += ')';
+      stack.pop_back();
       continue;
     }
-    if (expr.op == Operation::Load) {
-      out += ']';
-    } else if (expr.op == Operation::Lane) {
-      out += '.';
-      out += "xyzw"[expr.detail];
-    } else if (precedence(expr.op) == kPrimary && (!args.empty() || expr.op == Operation::Call)) {
-      out += ')';
+    if (next > 0 && is_infix(expr.op)) {
+      out += ' ';
+      out += info(expr.op).text;
+      out += ' ';
+    } else if (next > 0) {
+      out += ", ";
     }
-    if (frame.parentheses) out += ')';
-    stack.pop_back();
+    stack.push_back({args[next], 0, needs_parentheses(expr, next, (*body_)[args[next]])});
   }
 }
-
-std::string finish(Printer& printer) { return layout(printer.out, printer.line_starts); }
 
 }  // namespace
 
@@ -317,48 +326,45 @@ std::string print_law(const Law& law) {
   std::string out(info(law.kind).text);
   for (std::size_t i = 0; i < law.arguments.size(); ++i) {
     out += i == 0 ? "(" : ", ";
-    const LawArgument& argument = law.arguments[i];
-    if (const TypedBits* bits = std::get_if<TypedBits>(&argument)) {
-      out += print_literal(*bits);
-    } else if (const std::string* id = std::get_if<std::string>(&argument)) {
-      out += *id;
-    } else {
-      const bool up = std::get<Direction>(argument) == Direction::NonDecreasing;
-      out += up ? "non_decreasing" : "non_increasing";
-    }
+    std::visit(Overloaded{[&](const TypedBits& bits) { out += print_literal(bits); },
+                          [&](const std::string& id) { out += id; },
+                          [&](Direction direction) { out += text(direction); }},
+               law.arguments[i]);
   }
   return law.arguments.empty() ? out : out + ')';
 }
 
 std::string print(const Module& module) {
   Printer printer;
-  for (const Item& item : module.items) printer.item(item);
-  return finish(printer);
+  for (const Item& item : module.items) {
+    std::visit([&](const auto& each) { printer.item(each); }, item);
+  }
+  return printer.laid_out();
 }
 
 std::string print(const Program& program) {
   Printer printer;
-  printer.program(program);
-  return finish(printer);
+  printer.item(program);
+  return printer.laid_out();
 }
 
 std::string print(const Op& op) {
   Printer printer;
-  printer.op(op);
-  return finish(printer);
+  printer.item(op);
+  return printer.laid_out();
 }
 
-std::string print_expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId id,
+std::string print_expr(const Body& body, std::span<const BufferDecl> buffers, ExprId id,
                        std::size_t limit) {
-  Printer printer;
-  printer.expr(body, buffers, id, limit);
+  Printer printer(body, buffers, limit);
+  printer.expr(id);
   return printer.out;
 }
 
-std::string print_head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt,
+std::string print_head(const Body& body, std::span<const BufferDecl> buffers, const Stmt& stmt,
                        std::size_t limit) {
-  Printer printer;
-  printer.head(body, buffers, stmt, limit);
+  Printer printer(body, buffers, limit);
+  printer.head(stmt);
   return printer.out;
 }
 

@@ -2,6 +2,7 @@
 // to the same program again.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "vyre/base/result.h"
@@ -14,10 +15,10 @@ std::string print(const Program& program);
 std::string print(const Op& op);
 
 // One expression, for messages. Cut where it grows longer than `limit` bytes.
-std::string print_expr(const Body& body, const std::vector<BufferDecl>& buffers, ExprId id,
+std::string print_expr(const Body& body, std::span<const BufferDecl> buffers, ExprId id,
                        std::size_t limit);
 // A statement up to its opening brace, if it has one; expressions are cut at `limit` bytes.
-std::string print_head(const Body& body, const std::vector<BufferDecl>& buffers, const Stmt& stmt,
+std::string print_head(const Body& body, std::span<const BufferDecl> buffers, const Stmt& stmt,
                        std::size_t limit);
 std::string print_literal(const TypedBits& value);
 // An operation applied to a, or to a and b: "a + b", "popcount(a)", "-a".

@@ -4,44 +4,35 @@
 #include "vyre/text/print.h"
 
 namespace vyre {
-namespace {
 
-const std::vector<BufferDecl> kNoBuffers;
-
-}  // namespace
-
-Context::Context(const Item& item, const Callees& callees_by_id, const ItemPositions* positions,
-                 Findings* findings, std::vector<Diagnostic>* diagnostics)
+Context::Context(const Item& item, const Callees& callees_by_id, Findings& findings,
+                 const ItemPositions* positions)
     : program(std::get_if<Program>(&item)),
       op(std::get_if<Op>(&item)),
       body(body_of(item)),
-      buffers(program != nullptr ? program->buffers : kNoBuffers),
       name(program != nullptr ? program->name : op->id),
       callees(callees_by_id),
-      positions_(positions),
       findings_(findings),
-      diagnostics_(diagnostics) {}
-
-void Context::add(Diagnostic diagnostic, Place place, std::optional<Place> cause) {
-  if (positions_ != nullptr) {
-    if (findings_->full()) return;
-    findings_->add(std::move(diagnostic), span_of(place),
-                   cause ? std::optional(span_of(*cause)) : std::nullopt);
-  } else if (diagnostics_->size() < kMaxDiagnostics) {
-    diagnostic.path = path_of(place);
-    diagnostics_->push_back(std::move(diagnostic));
-  }
+      positions_(positions) {
+  if (program != nullptr) buffers = program->buffers;
 }
 
-bool Context::full() const {
-  return positions_ != nullptr ? findings_->full() : diagnostics_->size() >= kMaxDiagnostics;
+void Context::add(Diagnostic diagnostic, Place place, std::optional<Place> cause) {
+  if (full()) return;
+  if (positions_ != nullptr) {
+    findings_.add(std::move(diagnostic), span_of(place),
+                  cause ? std::optional(span_of(*cause)) : std::nullopt);
+  } else {
+    diagnostic.path = path_of(place);
+    findings_.add(std::move(diagnostic));
+  }
 }
 
 Place Context::root(std::uint32_t stmt, std::size_t k) const {
   const Roots ids = roots(body.stmts[stmt]);
   std::uint32_t use = 0;
   for (std::size_t i = 0; i <= k; ++i) use += sizes[ids.ids[i].index];
-  return Place::at_use(stmt, use - 1);
+  return {Place::Use, stmt, use - 1};
 }
 
 std::string Context::where(StmtId cause) const {
@@ -50,17 +41,17 @@ std::string Context::where(StmtId cause) const {
 
 Span Context::span_of(Place place) const {
   switch (place.kind) {
-    case Place::Kind::Title: return positions_->name;
-    case Place::Kind::GroupSize: return positions_->workgroup_size;
-    case Place::Kind::BufferName: return positions_->buffers[place.index];
-    case Place::Kind::ParameterName: return positions_->parameters[place.index];
-    case Place::Kind::OutputType: return positions_->output;
-    case Place::Kind::LawLine: return positions_->laws[place.index];
-    case Place::Kind::Close: return {positions_->end, positions_->end + 1};
-    case Place::Kind::Head: return positions_->statements[place.index].head;
-    case Place::Kind::LocalName: return positions_->statements[place.index].local;
-    case Place::Kind::Accessed: return positions_->statements[place.index].buffer;
-    case Place::Kind::Use:
+    case Place::Name: return positions_->name;
+    case Place::WorkgroupSize: return positions_->workgroup_size;
+    case Place::Buffer: return positions_->buffers[place.index];
+    case Place::Parameter: return positions_->parameters[place.index];
+    case Place::Output: return positions_->output;
+    case Place::Law: return positions_->laws[place.index];
+    case Place::End: return {positions_->end, positions_->end + 1};
+    case Place::Head: return positions_->statements[place.index].head;
+    case Place::Local: return positions_->statements[place.index].local;
+    case Place::Accessed: return positions_->statements[place.index].buffer;
+    case Place::Use:
       return positions_->uses[positions_->statements[place.index].first_use + place.use];
   }
   return {};
@@ -89,21 +80,21 @@ std::string Context::path_of(Place place) const {
     return path + ": " + std::string(what) + "[" + std::to_string(place.index) + "]";
   };
   switch (place.kind) {
-    case Place::Kind::Title:
-    case Place::Kind::GroupSize:
-    case Place::Kind::OutputType:
-    case Place::Kind::Close: return path;
-    case Place::Kind::BufferName: return part("buffers");
-    case Place::Kind::ParameterName: return part("parameters");
-    case Place::Kind::LawLine: return part("laws");
-    case Place::Kind::Head:
-    case Place::Kind::LocalName:
-    case Place::Kind::Accessed:
-    case Place::Kind::Use: break;
+    case Place::Name:
+    case Place::WorkgroupSize:
+    case Place::Output:
+    case Place::End: return path;
+    case Place::Buffer: return part("buffers");
+    case Place::Parameter: return part("parameters");
+    case Place::Law: return part("laws");
+    case Place::Head:
+    case Place::Local:
+    case Place::Accessed:
+    case Place::Use: break;
   }
 
   path += ": " + vyre::path_of(body, StmtId{place.index});
-  if (place.kind == Place::Kind::Use) {
+  if (place.kind == Place::Use) {
     path += ": " + shorten(print_expr(body, buffers, expr_of(place), 60));
   }
   return path;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,48 +43,37 @@ Callees resolve_callees(const Module& module, const Registry& registry);
 
 // A place to report at.
 struct Place {
-  enum class Kind : std::uint8_t {
-    Title,  // the item's name
-    GroupSize,
-    BufferName,
-    ParameterName,
-    OutputType,
-    LawLine,
-    Head,       // the first token of a statement
-    LocalName,  // the local that it declares or assigns
-    Accessed,   // the buffer that it accesses
-    Use,        // one of its expressions
-    Close,      // the item's closing brace
+  enum Kind : std::uint8_t {
+    Name,  // the item's
+    WorkgroupSize,
+    Buffer,
+    Parameter,
+    Output,
+    Law,
+    End,       // the item's closing brace
+    Head,      // the first token of a statement
+    Local,     // the local that it declares or assigns
+    Accessed,  // the buffer that it accesses
+    Use,       // one of its expressions
   };
-  Kind kind = Kind::Title;
-  std::uint32_t index = 0;  // of the buffer, parameter, law or statement
-  std::uint32_t use = 0;    // of an expression: which one of its statement
+  Kind kind;
+  std::uint32_t index;  // of the buffer, parameter, law or statement
+  std::uint32_t use;    // of an expression: which one of its statement
 
-  static Place item() { return {}; }
-  static Place buffer(std::size_t i) { return {Kind::BufferName, static_cast<std::uint32_t>(i)}; }
-  static Place parameter(std::size_t i) {
-    return {Kind::ParameterName, static_cast<std::uint32_t>(i)};
-  }
-  static Place law(std::size_t i) { return {Kind::LawLine, static_cast<std::uint32_t>(i)}; }
-  static Place workgroup_size() { return {Kind::GroupSize}; }
-  static Place output() { return {Kind::OutputType}; }
-  static Place end() { return {Kind::Close}; }
-  static Place head(std::uint32_t stmt) { return {Kind::Head, stmt}; }
-  static Place name(std::uint32_t stmt) { return {Kind::LocalName, stmt}; }
-  static Place accessed(std::uint32_t stmt) { return {Kind::Accessed, stmt}; }
-  static Place at_use(std::uint32_t stmt, std::uint32_t use) { return {Kind::Use, stmt, use}; }
+  Place(Kind k, std::size_t i = 0, std::uint32_t u = 0)
+      : kind(k), index(static_cast<std::uint32_t>(i)), use(u) {}
 };
 
 class Context {
  public:
-  // Of a text, with its positions and findings; of anything else, with a list of diagnostics.
-  Context(const Item& item, const Callees& callees_by_id, const ItemPositions* positions,
-          Findings* findings, std::vector<Diagnostic>* diagnostics);
+  // `positions` are those of a text; of anything else there are none, and findings have paths.
+  Context(const Item& item, const Callees& callees_by_id, Findings& findings,
+          const ItemPositions* positions);
 
   const Program* program;  // one of the two is null
   const Op* op;
   const Body& body;
-  const std::vector<BufferDecl>& buffers;
+  std::span<const BufferDecl> buffers;  // none in an op
   std::string_view name;
   const Callees& callees;
   // Of a text: the body, where check_types() chooses between operations that are spelt alike.
@@ -98,7 +88,8 @@ class Context {
   }
   // Where the problem names the place of another statement, that is its cause.
   void add(Diagnostic diagnostic, Place place, std::optional<Place> cause = {});
-  bool full() const;  // nothing more is kept: what a message would say need not be found out
+  // Nothing more is kept: what a message would say need not be found out.
+  bool full() const { return findings_.full(); }
 
   // The place of root number `k` of a statement.
   Place root(std::uint32_t stmt, std::size_t k) const;
@@ -111,9 +102,8 @@ class Context {
   std::string path_of(Place place) const;
   ExprId expr_of(Place place) const;
 
+  Findings& findings_;
   const ItemPositions* positions_;
-  Findings* findings_;
-  std::vector<Diagnostic>* diagnostics_;
 };
 
 // The checks, in the order in which they run. limits() says whether the item can be written out, on

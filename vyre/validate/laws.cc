@@ -20,8 +20,7 @@ class LawCheck {
         signature_(context.op->signature) {}
 
   void run() {
-    if (!check_arguments()) return;
-    check_shape();
+    if (check_arguments()) check_shape();
   }
 
  private:
@@ -61,7 +60,7 @@ class LawCheck {
     }
     if (!row_.arguments.empty()) example += ')';
     if (!fits) {
-      context_.report<message::law_arguments>(Place::law(index_), row_.text,
+      context_.report<message::law_arguments>({Place::Law, index_}, row_.text,
                                               needs.empty() ? "no arguments" : needs, example);
     }
     return fits;
@@ -80,14 +79,12 @@ class LawCheck {
         require(closed(), "it needs two inputs and an output of one type");
         break;
       case LawKind::LeftIdentity:
+      case LawKind::RightAbsorbing:
         require(binary() && input(1) == output, "its second input must be of the output's type");
         break;
       case LawKind::RightIdentity:
       case LawKind::LeftAbsorbing:
         require(binary() && input(0) == output, "its first input must be of the output's type");
-        break;
-      case LawKind::RightAbsorbing:
-        require(binary() && input(1) == output, "its second input must be of the output's type");
         break;
       case LawKind::Involution:
         require(unary() && input(0) == output, "it needs one input of the output's type");
@@ -102,8 +99,8 @@ class LawCheck {
         break;
       case LawKind::InverseOf:
         require(unary() || binary(), "it needs one or two inputs");
-        if (!failed_ && unary()) require_op(0, {{output}, input(0)});
-        if (!failed_ && binary()) require_op(0, {{output, input(1)}, input(0)});
+        if (unary()) require_op(0, {{output}, input(0)});
+        if (binary()) require_op(0, {{output, input(1)}, input(0)});
         break;
       case LawKind::DistributiveOver:
         require(binary() && input(1) == output, "its second input must be of the output's type");
@@ -115,31 +112,29 @@ class LawCheck {
         break;
       case LawKind::DeMorgan:
         require(unary(), "it needs one input");
-        if (!failed_) require_op(0, {{input(0), input(0)}, input(0)});
+        require_op(0, {{input(0), input(0)}, input(0)});
         require_op(1, {{output, output}, output});
         break;
       case LawKind::Complement:
         require(binary() || (unary() && is_number(output)),
                 "it needs two inputs, or one and an output that can be added");
-        if (!failed_) require_op(0, {{input(0)}, input(binary() ? 1 : 0)});
+        require_op(0, {{input(0)}, input(binary() ? 1 : 0)});
         break;
       case LawKind::Trichotomy:
         require(pairs(), "it needs two inputs of one type");
-        for (std::size_t k = 0; k < 3 && !failed_; ++k) {
-          require_op(k, {{input(0), input(0)}, DataType::U32});
-        }
+        for (std::size_t k = 0; k < 3; ++k) require_op(k, {{input(0), input(0)}, DataType::U32});
         break;
     }
   }
 
   // f takes two values of one type.
-  bool pairs() const {
-    return signature_.inputs.size() == 2 && signature_.inputs[0] == signature_.inputs[1];
-  }
-  bool closed() const { return pairs() && signature_.output == signature_.inputs[0]; }
+  bool pairs() const { return binary() && input(0) == input(1); }
+  bool closed() const { return pairs() && signature_.output == input(0); }
   bool unary() const { return signature_.inputs.size() == 1; }
   bool binary() const { return signature_.inputs.size() == 2; }
-  DataType input(std::size_t i) const { return signature_.inputs[i]; }
+  DataType input(std::size_t i) const {
+    return i < signature_.inputs.size() ? signature_.inputs[i] : DataType::Unknown;
+  }
   static bool is_number(DataType type) { return contains(info(Operation::Add).types, type); }
   // An identity stands for an input, other constants for the output.
   DataType value_type() const {
@@ -159,7 +154,7 @@ class LawCheck {
 
   void require(bool holds, std::string_view shape) {
     if (!holds && !failed_) {
-      context_.report<message::law_shape>(Place::law(index_), row_.text, shorten(context_.name),
+      context_.report<message::law_shape>({Place::Law, index_}, row_.text, shorten(context_.name),
                                           shape);
       failed_ = true;
     }
@@ -173,7 +168,8 @@ class LawCheck {
       const std::string_view near =
           context_.full() ? std::string_view() : nearest(id, context_.callees.known);
       if (near.empty()) return report_operand(id, "which is not registered");
-      context_.report<message::misspelt_operand>(Place::law(index_), row_.text, shorten(id), near);
+      context_.report<message::misspelt_operand>({Place::Law, index_}, row_.text, shorten(id),
+                                                 near);
       failed_ = true;
     } else if (op->signature.output == DataType::Unknown) {
       failed_ = true;  // reported where it is defined
@@ -190,7 +186,7 @@ class LawCheck {
     return context_.callees.registry.find(id);
   }
   void report_operand(std::string_view id, std::string_view what) {
-    context_.report<message::law_operand>(Place::law(index_), row_.text, shorten(id), what);
+    context_.report<message::law_operand>({Place::Law, index_}, row_.text, shorten(id), what);
     failed_ = true;
   }
 

@@ -26,30 +26,30 @@ void check_description(Context& context) {
   const std::size_t bad = first_control(text.substr(0, invalid));
   if (bad == text.size()) return;
   const std::string_view what = bad == invalid ? "a byte that is not UTF-8" : "a control character";
-  context.report<message::bad_description>(Place::item(), shorten(context.name), what,
+  context.report<message::bad_description>(Place::Name, shorten(context.name), what,
                                            hex_byte(text[bad]));
 }
 
 void check_names(Context& context) {
   if (context.program != nullptr) {
-    check_name(context, context.name, Place::item());
+    check_name(context, context.name, Place::Name);
   } else if (context.name.size() > kMaxNameBytes) {
-    context.report<message::long_name>(Place::item(), context.name.size());
+    context.report<message::long_name>(Place::Name, context.name.size());
   } else if (!is_op_id(context.name)) {
-    context.report<message::bad_op_id>(Place::item(), shorten(context.name));
+    context.report<message::bad_op_id>(Place::Name, shorten(context.name));
   }
-  if (context.op != nullptr) check_description(context);
   for (std::size_t i = 0; i < context.buffers.size(); ++i) {
-    check_name(context, context.buffers[i].name, Place::buffer(i));
+    check_name(context, context.buffers[i].name, {Place::Buffer, i});
   }
   if (context.op != nullptr) {
+    check_description(context);
     for (std::size_t i = 0; i < context.op->signature.inputs.size(); ++i) {
-      check_name(context, context.body.locals[i].name, Place::parameter(i));
+      check_name(context, context.body.locals[i].name, {Place::Parameter, i});
     }
   }
   for (std::uint32_t i = 0; i < context.body.stmts.size(); ++i) {
     const LocalId local = declared(context.body.stmts[i]);
-    if (local.exists()) check_name(context, context.body[local].name, Place::name(i));
+    if (local.exists()) check_name(context, context.body[local].name, {Place::Local, i});
   }
 }
 
@@ -85,14 +85,14 @@ bool check_limits(Context& context) {
   const Body& body = context.body;
   check_names(context);
   if (context.buffers.size() > kMaxBuffers) {
-    context.report<message::too_many_buffers>(Place::buffer(kMaxBuffers), shorten(context.name));
+    context.report<message::too_many_buffers>({Place::Buffer, kMaxBuffers}, shorten(context.name));
   }
   if (body.stmts.size() > kMaxStmts) {
-    context.report<message::too_many_statements>(Place::head(kMaxStmts), shorten(context.name));
+    context.report<message::too_many_statements>({Place::Head, kMaxStmts}, shorten(context.name));
     return false;
   }
   if (const std::optional<StmtId> deep = too_deep(body)) {
-    context.report<message::statement_depth>(Place::head(deep->index));
+    context.report<message::statement_depth>({Place::Head, deep->index});
   }
 
   WrittenOut written = written_out(body);
@@ -112,11 +112,11 @@ bool check_limits(Context& context) {
     for (ExprId root : roots(stmt)) total_bytes += bytes[root.index];
   }
   if (total_bytes > kMaxSourceBytes) {
-    context.report<message::too_long_text>(Place::item(), shorten(context.name));
+    context.report<message::too_long_text>(Place::Name, shorten(context.name));
     return false;
   }
   if (written.total > kMaxExprs) {
-    context.report<message::too_many_expressions>(Place::item(), shorten(context.name));
+    context.report<message::too_many_expressions>(Place::Name, shorten(context.name));
     return false;
   }
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {

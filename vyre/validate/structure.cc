@@ -16,21 +16,17 @@ struct Scope {
 };
 
 void check_bindings(Context& context) {
-  std::map<std::uint32_t, std::size_t> by_binding;
-  std::uint32_t free = 0;
+  std::map<std::uint32_t, const BufferDecl*> first;  // by binding
   for (const BufferDecl& buffer : context.buffers) {
-    if (buffer.access != BufferAccess::Workgroup) by_binding.try_emplace(buffer.binding, 0);
+    if (buffer.access != BufferAccess::Workgroup) first.try_emplace(buffer.binding, &buffer);
   }
-  while (by_binding.contains(free)) ++free;
-  by_binding.clear();
+  std::uint32_t free = 0;
+  while (first.contains(free)) ++free;
   for (std::size_t i = 0; i < context.buffers.size(); ++i) {
     const BufferDecl& buffer = context.buffers[i];
-    if (buffer.access == BufferAccess::Workgroup) continue;
-    const auto [place, fresh] = by_binding.try_emplace(buffer.binding, i);
-    if (!fresh) {
-      context.report<message::duplicate_binding>(
-          Place::buffer(i), context.buffers[place->second].name, buffer.name, buffer.binding, free);
-    }
+    if (buffer.access == BufferAccess::Workgroup || first[buffer.binding] == &buffer) continue;
+    context.report<message::duplicate_binding>({Place::Buffer, i}, first[buffer.binding]->name,
+                                               buffer.name, buffer.binding, free);
   }
 }
 
@@ -59,7 +55,7 @@ class Structure {
     loop_variables_.resize(body_.locals.size());
     if (context_.op == nullptr) return;
     for (std::uint32_t i = 0; i < context_.op->signature.inputs.size(); ++i) {
-      declare(LocalId{i}, -1, static_cast<std::int64_t>(body_.stmts.size()), Place::parameter(i));
+      declare(LocalId{i}, -1, static_cast<std::int64_t>(body_.stmts.size()), {Place::Parameter, i});
     }
   }
 
@@ -97,19 +93,18 @@ class Structure {
       stack.enter(i, close);
       const Stmt& stmt = body_.stmts[i];
       check_statement(i, stack.back(), loops);
-      const std::int64_t block_end = stack.back().end;
-      if (const For* loop = std::get_if<For>(&stmt)) {
-        loop_variables_[loop->variable.index] = true;
-        declare(loop->variable, i, loop->end.index, Place::name(i));
-        ++loops;
-      } else if (const LocalId local = declared(stmt); local.exists()) {
-        declare(local, i, block_end, Place::name(i));
+      const bool is_loop = std::holds_alternative<For>(stmt);
+      if (is_loop) ++loops;
+      if (const LocalId local = declared(stmt); local.exists()) {
+        loop_variables_[local.index] = is_loop;
+        const std::uint32_t end = is_loop ? next(body_, StmtId{i}).index : stack.back().end;
+        declare(local, i, end, {Place::Local, i});
       }
       stack.open(i);
     }
     stack.enter(count, close);
     if (context_.op != nullptr && !stack.back().returns) {
-      context_.report<message::missing_return>(Place::end(), shorten(context_.name));
+      context_.report<message::missing_return>(Place::End, shorten(context_.name));
     }
   }
 
@@ -117,7 +112,7 @@ class Structure {
     const Stmt& stmt = body_.stmts[i];
     if (block.ended) {
       const bool after_return = std::holds_alternative<Return>(body_.stmts[i - 1]);
-      context_.report<message::unreachable>(Place::head(i), after_return ? "return" : "break");
+      context_.report<message::unreachable>({Place::Head, i}, after_return ? "return" : "break");
       block.ended = false;
       block.dead |= after_return;
     }
@@ -126,20 +121,20 @@ class Structure {
         stmt,
         [&](const Break&) {
           block.ended = true;
-          if (loops == 0) context_.report<message::break_outside>(Place::head(i));
+          if (loops == 0) context_.report<message::break_outside>({Place::Head, i});
         },
         [&](const Return& result) {
           block.ended = block.returns = true;
           if (context_.program != nullptr && result.value.exists()) {
             context_.report<message::return_value>(context_.root(i, 0));
           } else if (context_.op != nullptr && !result.value.exists()) {
-            context_.report<message::no_return_value>(Place::head(i), shorten(context_.name),
+            context_.report<message::no_return_value>({Place::Head, i}, shorten(context_.name),
                                                       context_.op->signature.output);
           }
         },
         [&](const Barrier&) {
           if (context_.op == nullptr) return;
-          context_.report<message::effect_in_op>(Place::head(i), shorten(context_.name),
+          context_.report<message::effect_in_op>({Place::Head, i}, shorten(context_.name),
                                                  "a barrier");
         },
         Nothing<Let, Assign, Store, Atomic, If, For, Block>());
@@ -172,7 +167,7 @@ class Structure {
           const Expr& expr = body_[id];
           if (expr.op == Operation::Local && expr.imm < scopes_.size() &&
               !visible(LocalId{expr.imm}, i)) {
-            context_.report<message::local_out_of_scope>(Place::at_use(i, use),
+            context_.report<message::local_out_of_scope>({Place::Use, i, use},
                                                          body_.locals[expr.imm].name);
           }
           ++use;
@@ -182,9 +177,9 @@ class Structure {
         if (!assign->local.exists()) continue;
         const std::string& name = body_[assign->local].name;
         if (loop_variables_[assign->local.index]) {
-          context_.report<message::assigned_loop_variable>(Place::name(i), name);
+          context_.report<message::assigned_loop_variable>({Place::Local, i}, name);
         } else if (!visible(assign->local, i)) {
-          context_.report<message::assigned_out_of_scope>(Place::name(i), name);
+          context_.report<message::assigned_out_of_scope>({Place::Local, i}, name);
         }
       }
     }
@@ -211,18 +206,18 @@ void check_declarations(Context& context) {
     const OpSignature& signature = context.op->signature;
     for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
       if (signature.inputs[i] == DataType::Bytes) {
-        context.report<message::bytes_type>(Place::parameter(i),
+        context.report<message::bytes_type>({Place::Parameter, i},
                                             "parameter `" + context.body.locals[i].name + "`");
       }
     }
     if (signature.output == DataType::Bytes) {
-      context.report<message::bytes_type>(Place::output(), "the result");
+      context.report<message::bytes_type>(Place::Output, "the result");
     }
     return;
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (context.program->workgroup_size[axis] == 0) {
-      context.report<message::empty_workgroup>(Place::workgroup_size(), context.name,
+      context.report<message::empty_workgroup>(Place::WorkgroupSize, context.name,
                                                std::string(1, "xyz"[axis]));
     }
   }
@@ -231,19 +226,19 @@ void check_declarations(Context& context) {
     const BufferDecl& buffer = context.buffers[i];
     const std::uint32_t known = names.size();
     if (names.number(buffer.name) < known) {
-      context.report<message::duplicate_buffer>(Place::buffer(i), buffer.name);
+      context.report<message::duplicate_buffer>({Place::Buffer, i}, buffer.name);
     }
     if (buffer.access == BufferAccess::Workgroup) {
       if (buffer.element == DataType::Bytes) {
-        context.report<message::bytes_type>(Place::buffer(i),
+        context.report<message::bytes_type>({Place::Buffer, i},
                                             "workgroup buffer `" + buffer.name + "`");
       } else if (buffer.count == 0) {
-        context.report<message::workgroup_count>(Place::buffer(i), buffer.name, buffer.element);
+        context.report<message::workgroup_count>({Place::Buffer, i}, buffer.name, buffer.element);
       }
     }
     const std::uint64_t bytes = std::uint64_t{buffer.count} * stride(buffer.element);
     if (buffer.access == BufferAccess::Uniform && bytes > kMaxUniformBytes) {
-      context.report<message::uniform_size>(Place::buffer(i), buffer.name, bytes);
+      context.report<message::uniform_size>({Place::Buffer, i}, buffer.name, bytes);
     }
   }
   check_bindings(context);

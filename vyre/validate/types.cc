@@ -147,7 +147,7 @@ class TypeCheck {
           const DataType element = loaded_type(buffer.element);
           require<message::index_type>(i, 0, DataType::U32, buffer.name);
           if (!is_written(buffer.access)) {
-            context_.report<message::store_to_read_only>(Place::accessed(i), buffer.name,
+            context_.report<message::store_to_read_only>({Place::Accessed, i}, buffer.name,
                                                          text(buffer.access));
           }
           require<message::stored_type>(i, 1, element, buffer.name, element);
@@ -160,11 +160,11 @@ class TypeCheck {
           }
           require<message::index_type>(i, 0, DataType::U32, buffer.name);
           if (buffer.access != BufferAccess::ReadWrite) {
-            context_.report<message::atomic_access>(Place::accessed(i), buffer.name,
+            context_.report<message::atomic_access>({Place::Accessed, i}, buffer.name,
                                                     text(buffer.access));
           }
           if (!contains(type_sets::Word, buffer.element)) {
-            context_.report<message::atomic_element>(Place::accessed(i), buffer.name,
+            context_.report<message::atomic_element>({Place::Accessed, i}, buffer.name,
                                                      buffer.element);
             return;
           }
@@ -210,7 +210,7 @@ class TypeCheck {
             if (error.id != id) break;
             context_.add(
                 error.diagnostic,
-                Place::at_use(i, error.operand == kWhole ? use : operand_places[error.operand]));
+                {Place::Use, i, error.operand == kWhole ? use : operand_places[error.operand]});
           }
           places.resize(places.size() - count);
           places.push_back(use++);

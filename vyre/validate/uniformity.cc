@@ -43,8 +43,8 @@ void check_uniformity(Context& context) {
     const Divergence divergence = divergence_of(uniformity, StmtId{i});
     if (reported[divergence.branch.index]) continue;
     reported[divergence.branch.index] = true;
-    context.add(diagnose<message::divergent_barrier>(reason(context, divergence)), Place::head(i),
-                Place::head(divergence.branch.index));
+    context.add(diagnose<message::divergent_barrier>(reason(context, divergence)), {Place::Head, i},
+                Place(Place::Head, divergence.branch.index));
   }
 }
 

@@ -21,25 +21,36 @@ void check_item(Context& context) {
 }
 
 // Ids are defined once in the module, and agree with the registry.
-class Definitions {
- public:
-  explicit Definitions(const Registry& registry) : registry_(registry) {}
-
-  void check(Context& context) {
-    if (!seen_.insert(context.name).second) {
-      context.report<message::duplicate_item>(Place::item(), shorten(context.name));
-    } else if (context.op != nullptr) {
-      const Op* known = registry_.find(context.name);
-      if (known != nullptr && !same_function(*known, *context.op)) {
-        context.report<message::registered_op>(Place::item(), shorten(context.name));
-      }
+void check_definition(Context& context, std::unordered_set<std::string_view>& seen) {
+  if (!seen.insert(context.name).second) {
+    context.report<message::duplicate_item>(Place::Name, shorten(context.name));
+  } else if (context.op != nullptr) {
+    const Op* known = context.callees.registry.find(context.name);
+    if (known != nullptr && !same_function(*known, *context.op)) {
+      context.report<message::registered_op>(Place::Name, shorten(context.name));
     }
   }
+}
 
- private:
-  const Registry& registry_;
-  std::unordered_set<std::string_view> seen_;
-};
+// `parsed`: the text that the module comes from, if it comes from one.
+void check_items(const Module& module, const Registry& registry, Findings& findings,
+                 Parsed* parsed) {
+  ++counters.validations;
+  const Callees callees = resolve_callees(module, registry);
+  std::unordered_set<std::string_view> seen;
+  for (std::size_t i = 0; i < module.items.size(); ++i) {
+    Context context(module.items[i], callees, findings,
+                    parsed != nullptr ? &parsed->positions[i] : nullptr);
+    if (parsed != nullptr) context.spelt = &body_of(parsed->module.items[i]);
+    check_definition(context, seen);
+    if (parsed == nullptr || parsed->sound[i]) {
+      check_item(context);
+    } else if (parsed->typed[i] && check_limits(context)) {
+      // A statement that cannot be read hides nothing but itself: its local has an unknown type.
+      check_types(context);
+    }
+  }
+}
 
 // Depth first, so that an op comes after those that it calls. This recurses at most kMaxCallDepth
 // deep: calls nest no deeper (V017).
@@ -61,16 +72,9 @@ Linked::Ops ops_called_by(const Body& body, const Registry& registry) {
 }  // namespace
 
 std::vector<Diagnostic> validate(const Module& module, const Registry& registry) {
-  ++counters.validations;
-  std::vector<Diagnostic> diagnostics;
-  const Callees callees = resolve_callees(module, registry);
-  Definitions definitions(registry);
-  for (const Item& item : module.items) {
-    Context context(item, callees, nullptr, nullptr, &diagnostics);
-    definitions.check(context);
-    check_item(context);
-  }
-  return diagnostics;
+  Findings findings;
+  check_items(module, registry, findings, nullptr);
+  return std::move(findings).unlocated();
 }
 
 std::vector<Diagnostic> validate(const Program& program, const Registry& registry) {
@@ -78,21 +82,7 @@ std::vector<Diagnostic> validate(const Program& program, const Registry& registr
 }
 
 void validate(Parsed& parsed, const Registry& registry) {
-  ++counters.validations;
-  const Callees callees = resolve_callees(parsed.module, registry);
-  Definitions definitions(registry);
-  for (std::size_t i = 0; i < parsed.module.items.size(); ++i) {
-    Context context(parsed.module.items[i], callees, &parsed.positions[i], &parsed.findings,
-                    nullptr);
-    context.spelt = &body_of(parsed.module.items[i]);
-    definitions.check(context);
-    if (parsed.sound[i]) {
-      check_item(context);
-    } else if (parsed.typed[i] && check_limits(context)) {
-      // A statement that cannot be read hides nothing but itself: its local has an unknown type.
-      check_types(context);
-    }
-  }
+  check_items(parsed.module, registry, parsed.findings, &parsed);
 }
 
 Result<Linked> link(Program program, const Registry& registry) {

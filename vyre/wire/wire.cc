@@ -36,6 +36,18 @@ std::optional<Enum> up_to(std::uint32_t tag) {
   return static_cast<Enum>(tag);
 }
 
+// What a text that begins at byte `at` must not have: only UTF-8 without control characters is
+// written.
+std::optional<Diagnostic> text_problem(std::string_view text, std::size_t at) {
+  if (const std::size_t bad = first_invalid_utf8(text); bad < text.size()) {
+    return diagnose<message::bad_text>("text", at + bad);
+  }
+  if (const std::size_t bad = first_control(text); bad < text.size()) {
+    return diagnose<message::control_in_text>(at + bad, hex_byte(text[bad]));
+  }
+  return {};
+}
+
 // --- Two directions -----------------------------------------------------------------------------
 
 class Writer {
@@ -71,11 +83,7 @@ class Writer {
   }
   void text(std::string_view text) {
     word(text.size());
-    if (const std::size_t bad = first_invalid_utf8(text); bad < text.size()) {
-      fail<message::bad_text>("text", at() + bad);
-    } else if (const std::size_t control = first_control(text); control < text.size()) {
-      fail<message::control_in_text>(at() + control, hex_byte(text[control]));
-    }
+    if (!problem) problem = text_problem(text, at());
     bytes.append(text);
     bytes.resize(padded(bytes.size()));
   }
@@ -113,7 +121,10 @@ class Reader {
 
   template <class Message, class... Arguments>
   void fail(const Arguments&... arguments) {
-    if (ok()) problem = diagnose<Message>(arguments...);
+    if (ok()) stop(diagnose<Message>(arguments...));
+  }
+  void stop(Diagnostic diagnostic) {
+    problem = std::move(diagnostic);
     end_ = at_;
   }
   void fail_truncated() { fail<message::truncated>(end_, inside_); }
@@ -154,12 +165,7 @@ class Reader {
     const std::size_t size = word();
     if (size > left() || padded(size) > left()) return fail_truncated();
     const std::string_view text = bytes_.substr(at_, size);
-    if (const std::size_t bad = first_invalid_utf8(text); bad < size) {
-      return fail<message::bad_text>("text", at_ + bad);
-    }
-    if (const std::size_t bad = first_control(text); bad < size) {
-      return fail<message::control_in_text>(at_ + bad, hex_byte(text[bad]));
-    }
+    if (std::optional<Diagnostic> wrong = text_problem(text, at_)) return stop(*std::move(wrong));
     const std::string_view padding = bytes_.substr(at_ + size, padded(size) - size);
     at_ += padded(size);
     require(padding.find_first_not_of('\0') == padding.npos, "padding that is not zero",
