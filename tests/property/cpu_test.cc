@@ -11,7 +11,7 @@
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/device.h"
 #include "vyre/backends/cpu/object.h"
-#include "vyre/backends/cpu/pool.h"
+#include "vyre/backends/pool.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/base/random.h"
 #include "vyre/conform/generator.h"

@@ -15,7 +15,7 @@
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/guard.h"
 #include "vyre/backends/cpu/object.h"
-#include "vyre/backends/cpu/pool.h"
+#include "vyre/backends/pool.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/base/text.h"
 #include "vyre/base/thread.h"

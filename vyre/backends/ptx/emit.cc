@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -21,8 +22,6 @@ constexpr std::string_view kLaneNames[] = {"_x", "_y", "_z", "_w"};
 constexpr std::string_view kHalfNames[] = {"_lo", "_hi"};
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
-
-bool is_workgroup(const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }
 
 std::uint32_t log2_stride(const BufferDecl& buffer) {
   return static_cast<std::uint32_t>(std::countr_zero(stride(buffer.element)));
@@ -50,33 +49,30 @@ class PtxWriter {
     std::size_t kept = 0;  // how much is known outside
     bool ended = false;    // a `return` or `break` was its last statement
   };
-  // An `if` that only ends invocations.
-  bool is_exit(std::uint32_t i) const {
-    const If* branch = std::get_if<If>(&body_.stmts[i]);
-    return branch != nullptr && branch->end.index == i + 2 && branch->else_begin == branch->end &&
-           std::holds_alternative<Return>(body_.stmts[i + 1]);
+  // Whether this statement is an `if` that only ends invocations.
+  bool is_exit() const {
+    const If* branch = std::get_if<If>(&body_[at_]);
+    return branch != nullptr && branch->end.index == at_.index + 2 &&
+           branch->else_begin == branch->end &&
+           std::holds_alternative<Return>(body_.stmts[at_.index + 1]);
   }
   bool is_limits(BufferId buffer) const { return buffer == lowered_.launch.uniform; }
 
   // --- Statements
-  void statement(std::uint32_t i);
+  void statement();
   void close(const Frame& closed, Frame& now);
-  void put_comment(std::uint32_t i);
+  void put_comment();
   PtxValue fitting(const PtxValue& given, bool is_test);
   Operand frozen(const Operand& part, Kind kind);
   void bind(LocalId local, const PtxValue& given);
   void assign(LocalId local, const PtxValue& given);
-  void store(StmtId id, const Store& stmt);
-  void update(StmtId id, const Atomic& stmt);
-  void begin_loop(std::uint32_t i, const For& loop);
+  void store(const Store& stmt);
+  void update(const Atomic& stmt);
+  void begin_loop(const For& loop);
 
   // --- Expressions
-  struct Visit {
-    ExprId id;
-    bool ready;
-  };
   const PtxValue& value(ExprId root);
-  void find_needs(ExprId id);
+  void push_needs(ExprId id);
   PtxValue made(ExprId id);
   bool knows(ExprId id) const { return memo_at_[id.index] > before_; }
   const PtxValue& memo(ExprId id) const { return memo_[memo_at_[id.index] - before_ - 1]; }
@@ -97,6 +93,8 @@ class PtxWriter {
   // What is known in the blocks that are open: registers by what they hold.
   enum class Known : std::uint8_t { Scaled, Address, Shared, Check, Low, High };
   const Operand* known(Known what, std::uint32_t number, ExprId expr) const;
+  template <class Make>
+  Operand once(Known what, std::uint32_t number, ExprId expr, Make make);
   void remember(Known what, std::uint32_t number, ExprId expr, const Operand& value);
   static std::uint64_t key(Known what, std::uint32_t number, ExprId expr) {
     return (std::uint64_t{number} * 8 + static_cast<std::uint64_t>(what)) << 32 | expr.index;
@@ -126,8 +124,7 @@ class PtxWriter {
     Operand limit;
   };
   std::vector<OpenLoop> loops_;
-  std::vector<Visit> work_;    // room for walks
-  std::vector<ExprId> needs_;  // of the expression that is visited
+  std::vector<ExprId> work_;  // expressions that are being computed
   std::uint32_t line_ = 0;
 };
 
@@ -138,9 +135,9 @@ PtxKernel PtxWriter::emit() {
     at_ = StmtId{i};
     before_ += static_cast<std::uint32_t>(memo_.size());
     memo_.clear();
-    statement(i);
+    statement();
     const Stmt& stmt = body_.stmts[i];
-    if (is_exit(i)) {
+    if (is_exit()) {
       ++i;  // the `return` is done
       continue;
     }
@@ -158,31 +155,33 @@ PtxKernel PtxWriter::emit() {
 
 // --- Statements ---------------------------------------------------------------------------------
 
-void PtxWriter::put_comment(std::uint32_t i) {
-  if (const auto& lines = lowered_.lines; i < lines.size() && lines[i] != 0 && lines[i] != line_) {
-    line_ = lines[i];
-    code_.raw("\t.loc 1 " + std::to_string(line_) + " 0\n");
+void PtxWriter::put_comment() {
+  const auto& lines = lowered_.lines;
+  const std::uint32_t line = at_.index < lines.size() ? lines[at_.index] : 0;
+  if (line != 0 && line != line_) {
+    line_ = line;
+    code_.raw("\t.loc 1 " + std::to_string(line) + " 0\n");
   }
   // The assembler takes nothing but ASCII; what is cut off is another character.
-  std::string text = print_head(body_, program_.buffers, body_.stmts[i], kLongText);
+  std::string text = print_head(body_, program_.buffers, body_[at_], kLongText);
   for (std::size_t at = 0; (at = text.find("\u2026", at)) != text.npos;) text.replace(at, 3, "...");
   code_.raw("\t// " + text + "\n");
 }
 
-void PtxWriter::statement(std::uint32_t i) {
-  put_comment(i);
+void PtxWriter::statement() {
+  put_comment();
   visit(
-      body_.stmts[i],  //
+      body_[at_],  //
       [&](const Let& let) { bind(let.local, value(let.value)); },
       [&](const Assign& to) { assign(to.local, value(to.value)); },
-      [&](const Store& to) { store(at_, to); }, [&](const Atomic& atomic) { update(at_, atomic); },
+      [&](const Store& to) { store(to); }, [&](const Atomic& atomic) { update(atomic); },
       [&](const If& branch) {
         const Operand condition = ops_.truth(value(branch.condition));
-        if (is_exit(i)) return code_.put("@", condition, " ret");
+        if (is_exit()) return code_.put("@", condition, " ret");
         const bool has_else = branch.else_begin < branch.end;
-        code_.put("@!", condition, has_else ? " bra else" : " bra end", i);
+        code_.put("@!", condition, has_else ? " bra else" : " bra end", at_.index);
       },
-      [&](const For& loop) { begin_loop(i, loop); },
+      [&](const For& loop) { begin_loop(loop); },
       [&](const Break&) { code_.put("bra done", loops_.back().number); },
       [&](const Return&) { code_.put("ret"); },  //
       [&](const Barrier&) { code_.put("bar.sync 0"); }, Nothing<Block>{});
@@ -214,17 +213,17 @@ void PtxWriter::close(const Frame& closed, Frame& now) {
   }
 }
 
-void PtxWriter::begin_loop(std::uint32_t i, const For& loop) {
+void PtxWriter::begin_loop(const For& loop) {
   const Operand from = ops_.whole(value(loop.from)).parts[0];
   const Operand end = ops_.whole(value(loop.to)).parts[0];
   const Operand variable = code_.named(Kind::Word, body_[loop.variable].name, false);
   const Operand to = frozen(end, Kind::Word);
   code_.move(variable, from);
   if (!from.is_literal() || !to.is_literal() || from.value >= to.value) {
-    code_.put("@", code_.predicate("setp.ge", "u32", {variable, to}), " bra done", i);
+    code_.put("@", code_.predicate("setp.ge", "u32", {variable, to}), " bra done", at_.index);
   }
-  code_.put_label("loop", i);
-  loops_.push_back({i, to});
+  code_.put_label("loop", at_.index);
+  loops_.push_back({at_.index, to});
   locals_[loop.variable.index] = PtxValue::word(variable);
 }
 
@@ -283,9 +282,9 @@ void PtxWriter::assign(LocalId local, const PtxValue& given) {
   for (std::uint32_t i = 0; i < count; ++i) code_.move(to.parts[i], from.parts[i]);
 }
 
-void PtxWriter::store(StmtId id, const Store& stmt) {
+void PtxWriter::store(const Store& stmt) {
   const BufferDecl& buffer = program_.buffers[stmt.buffer.index];
-  const AccessPlace& at = places_.at(lowered_.bounds, id);
+  const AccessPlace& at = places_.at(lowered_.bounds, at_);
   if (at.checked) value(at.index);
   const PtxValue what = ops_.whole(value(stmt.value));
   const std::uint32_t count = ptx_parts(loaded_type(buffer.element));
@@ -294,7 +293,7 @@ void PtxWriter::store(StmtId id, const Store& stmt) {
   std::int64_t offset = at.offset;
   if (at.pack != AccessPlace::kNoPack) {
     const AccessPack& pack = places_.packs[at.pack];
-    const bool is_last = pack.at == id;
+    const bool is_last = pack.at == at_;
     std::vector<Operand>& all = packed_[at.pack];
     all.resize(std::size_t{pack.width} * count);
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -310,9 +309,9 @@ void PtxWriter::store(StmtId id, const Store& stmt) {
   put_store(buffer, condition, address(stmt.buffer, base, offset), std::move(parts));
 }
 
-void PtxWriter::update(StmtId id, const Atomic& stmt) {
+void PtxWriter::update(const Atomic& stmt) {
   const BufferDecl& buffer = program_.buffers[stmt.buffer.index];
-  const AccessPlace& at = places_.at(lowered_.bounds, id);
+  const AccessPlace& at = places_.at(lowered_.bounds, at_);
   if (at.checked) value(at.index);
   Operand expected;
   if (stmt.expected.exists()) expected = ops_.whole(value(stmt.expected)).parts[0];
@@ -334,43 +333,39 @@ void PtxWriter::update(StmtId id, const Atomic& stmt) {
 
 // --- Expressions --------------------------------------------------------------------------------
 
-// What has to be computed before an expression.
-void PtxWriter::find_needs(ExprId id) {
+// Adds what has to be computed before an expression to the work, the first one last.
+void PtxWriter::push_needs(ExprId id) {
   const auto need = [&](ExprId other) {
-    if (other.exists()) needs_.push_back(other);
+    if (other.exists() && !knows(other)) work_.push_back(other);
   };
-  needs_.clear();
   const Expr& expr = body_[id];
   if (expr.op == Operation::Load) {
     if (is_limits(BufferId{expr.imm})) return;
     const AccessPlace& at = places_.at(lowered_.bounds, at_, id);
-    need(at.condition);
-    if (at.checked) need(at.index);
     need(at.base);
+    if (at.checked) need(at.index);
+    need(at.condition);
   } else if (const BytesMove& move = moves_[id.index]; move.first.exists()) {
-    need(move.first);
     need(move.second);
+    need(move.first);
   } else {
-    for (ExprId arg : operands(body_, expr)) need(arg);
+    for (ExprId arg : std::views::reverse(operands(body_, expr))) need(arg);
   }
 }
 
 // The value in this statement, computed once in it; it stays where it is until the next one is.
 const PtxValue& PtxWriter::value(ExprId root) {
   const std::size_t outer = work_.size();  // an address is computed while an access is
-  work_.push_back({root, false});
+  work_.push_back(root);
   while (work_.size() > outer) {
-    const Visit visit = work_.back();
+    const ExprId id = work_.back();
+    const std::size_t size = work_.size();
+    if (!knows(id)) push_needs(id);
+    if (work_.size() > size) continue;
     work_.pop_back();
-    if (knows(visit.id)) continue;
-    if (visit.ready) {
-      memo_.push_back(made(visit.id));
-      memo_at_[visit.id.index] = before_ + static_cast<std::uint32_t>(memo_.size());
-      continue;
-    }
-    work_.push_back({visit.id, true});
-    find_needs(visit.id);
-    for (std::size_t k = needs_.size(); k-- > 0;) work_.push_back({needs_[k], false});
+    if (knows(id)) continue;
+    memo_.push_back(made(id));
+    memo_at_[id.index] = before_ + static_cast<std::uint32_t>(memo_.size());
   }
   return memo(root);
 }
@@ -439,6 +434,14 @@ const Operand* PtxWriter::known(Known what, std::uint32_t number, ExprId expr) c
   return found == known_.end() ? nullptr : &found->second;
 }
 
+template <class Make>
+Operand PtxWriter::once(Known what, std::uint32_t number, ExprId expr, Make make) {
+  if (const Operand* found = known(what, number, expr)) return *found;
+  const Operand value = make();
+  remember(what, number, expr, value);
+  return value;
+}
+
 void PtxWriter::remember(Known what, std::uint32_t number, ExprId expr, const Operand& value) {
   if (!places_.stable[expr.index]) return;
   kept_.push_back(key(what, number, expr));
@@ -455,33 +458,25 @@ PtxAddress PtxWriter::address(BufferId buffer, ExprId base, std::int64_t offset)
   const std::uint32_t log = log2_stride(decl);
   const Known what = is_shared ? Known::Shared : Known::Address;
   const std::uint32_t number = is_shared ? log : buffer.index;
-  if (const Operand* found = known(what, number, base)) return {*found, bytes};
-  const Operand index = ops_.whole(value(base)).parts[0];
-  const Operand shift = literal(log);
-  Operand sum;
-  if (is_shared) {
-    sum = code_.word("add", "u32", {begin, code_.word("shl", "b32", {index, shift})});
-  } else {
-    Operand scaled;
-    if (const Operand* found = known(Known::Scaled, log, base)) {
-      scaled = *found;
-    } else {
-      scaled = code_.wide("shl", "b64", {code_.wide("cvt.u64", "u32", {index}), shift});
-      remember(Known::Scaled, log, base, scaled);
+  const auto make = [&] {
+    const Operand index = ops_.whole(value(base)).parts[0];
+    const Operand shift = literal(log);
+    if (is_shared) {
+      return code_.word("add", "u32", {begin, code_.word("shl", "b32", {index, shift})});
     }
-    sum = code_.wide("add", "u64", {begin, scaled});
-  }
-  remember(what, number, base, sum);
-  return {sum, bytes};
+    const Operand scaled = once(Known::Scaled, log, base, [&] {
+      return code_.wide("shl", "b64", {code_.wide("cvt.u64", "u32", {index}), shift});
+    });
+    return code_.wide("add", "u64", {begin, scaled});
+  };
+  return {once(what, number, base, make), bytes};
 }
 
 Operand PtxWriter::in_bounds(BufferId buffer, ExprId index) {
-  if (const Operand* found = known(Known::Check, buffer.index, index)) return *found;
-  const Operand number = ops_.whole(value(index)).parts[0];
-  const Operand inside =
-      code_.predicate("setp.lt", "u32", {number, frame_.memory[buffer.index].length});
-  remember(Known::Check, buffer.index, index, inside);
-  return inside;
+  return once(Known::Check, buffer.index, index, [&] {
+    const Operand number = ops_.whole(value(index)).parts[0];
+    return code_.predicate("setp.lt", "u32", {number, frame_.memory[buffer.index].length});
+  });
 }
 
 // What has to hold for an access to happen, if anything.

@@ -12,8 +12,6 @@ constexpr std::uint32_t kResident = 1536;  // threads on a multiprocessor, so th
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
 
-bool is_workgroup(const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }
-
 // Where threads wait for each other others should run, and several invocations in each take
 // registers from them.
 std::string room(const Lowered& lowered) {
@@ -51,12 +49,10 @@ void PtxFrame::find_memory(const Lowered& lowered) {
     if (expr.op == Operation::Load) memory[expr.imm].is_used = true;
     if (expr.op == Operation::Length) memory[expr.imm].needs_length = true;
   }
-  for (const Stmt& stmt : program.body.stmts) {
-    if (const Store* store = std::get_if<Store>(&stmt)) memory[store->buffer.index].is_used = true;
-    if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-      memory[atomic->buffer.index].is_used = true;
-    }
-  }
+  const auto use = [&](const auto& stmt) {
+    if constexpr (requires { stmt.buffer; }) memory[stmt.buffer.index].is_used = true;
+  };
+  for (const Stmt& stmt : program.body.stmts) std::visit(use, stmt);
   const std::vector<CheckedAccess>& accesses = lowered.bounds.accesses;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     if (lowered.places.all[i].checked) memory[accesses[i].buffer.index].needs_length = true;
@@ -69,9 +65,11 @@ void PtxFrame::find_memory(const Lowered& lowered) {
 // Those that are used get registers.
 void PtxFrame::put_parameters(PtxCode& code, const Lowered& lowered) {
   const Program& program = lowered.program;
-  std::string& list = parameters_;
-  const auto add = [&](std::string_view type, const std::string& name) {
-    list += (list.empty() ? "\n\t.param ." : ",\n\t.param .") + std::string(type) + " " + name;
+  // Adds one; gives where it is.
+  const auto add = [&](std::string_view type, const std::string& name) -> PtxAddress {
+    parameters_ += parameters_.empty() ? "\n\t.param ." : ",\n\t.param .";
+    parameters_ += std::string(type) + " " + name;
+    return {code.symbol(name)};
   };
   const auto is_given = [&](std::size_t i) {
     return !is_workgroup(program.buffers[i]) && BufferId{i} != lowered.launch.uniform;
@@ -79,44 +77,38 @@ void PtxFrame::put_parameters(PtxCode& code, const Lowered& lowered) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < memory.size(); ++i) count += is_given(i) ? 1 : 0;
   has_table_ = count > kPtxMaxDirect;
-  Operand table;
+  const std::string space = has_table_ ? "ld.global.nc" : "ld.param";
+  PtxAddress row;  // of the table
   if (has_table_) {
-    const std::string name = code.unique("buffers");
-    add("u64", name);
-    table = code.define(Kind::Wide, "ld.param.u64", ", [", name, "]");
-    table = code.wide("cvta.to.global", "u64", {table});
+    const PtxAddress given = add("u64", code.unique("buffers"));
+    const Operand table = code.define(Kind::Wide, "ld.param.u64", ", ", given);
+    row = {code.wide("cvta.to.global", "u64", {table})};
   }
-  std::int64_t row = 0;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (!is_given(i)) continue;
     Memory& own = memory[i];
     const std::string name = program.buffers[i].name.substr(0, 32);
-    std::string address;
-    std::string length;
+    PtxAddress address = row;
+    PtxAddress length{row.base, row.offset + 8};
+    row.offset += 16;
     if (!has_table_) {
-      add("u64", address = code.unique(name + "_address"));
-      add("u32", length = code.unique(name + "_length"));
+      address = add("u64", code.unique(name + "_address"));
+      length = add("u32", code.unique(name + "_length"));
     }
     if (own.is_used) {
-      const Operand given =
-          has_table_
-              ? code.define(Kind::Wide, "ld.global.nc.u64", ", ", PtxAddress{table, row * 16})
-              : code.define(Kind::Wide, "ld.param.u64", ", [", address, "]");
+      const Operand given = code.define(Kind::Wide, space + ".u64", ", ", address);
       own.address = code.named(Kind::Wide, program.buffers[i].name, false);
       code.put("cvta.to.global.u64 ", own.address, ", ", given);
     }
     if (own.needs_length) {
       own.length = code.named(Kind::Word, "len_" + name, false);
-      has_table_ ? code.put("ld.global.nc.u32 ", own.length, ", ", PtxAddress{table, row * 16 + 8})
-                 : code.put("ld.param.u32 ", own.length, ", [", length, "]");
+      code.put(space, ".u32 ", own.length, ", ", length);
     }
-    ++row;
   }
   for (const char axis : {'x', 'y', 'z'}) add("u32", std::string("first_block_") + axis);
   for (std::size_t i = 0; i < lowered.launch.limits.size(); ++i) {
-    const std::string name = "limit_" + std::to_string(i);
-    add("u32", name);
-    words.push_back(code.define(Kind::Word, "ld.param.u32", ", [", name, "]"));
+    const PtxAddress given = add("u32", "limit_" + std::to_string(i));
+    words.push_back(code.define(Kind::Word, "ld.param.u32", ", ", given));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "vyre/backends/ptx/ops.h"
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
 #include <iterator>
@@ -14,11 +15,12 @@ constexpr std::size_t kLongName = 40;  // of a register; more would not be read
 
 // How the registers of a kind begin, and what instructions call the kind.
 struct Spelling {
+  Kind kind;
   std::string_view prefix;
   std::string_view type;
 };
-constexpr Kind kRegisters[] = {Kind::Word, Kind::Wide, Kind::Predicate};
-constexpr Spelling kSpellings[] = {{"%r", "b32"}, {"%d", "b64"}, {"%p", "pred"}};
+constexpr Spelling kSpellings[] = {
+    {Kind::Word, "%r", "b32"}, {Kind::Wide, "%d", "b64"}, {Kind::Predicate, "%p", "pred"}};
 
 constexpr std::size_t number_of(Kind kind) {
   return static_cast<std::size_t>(kind) - static_cast<std::size_t>(Kind::Word);
@@ -30,24 +32,15 @@ const PtxOperand kZero = literal(0);
 const PtxOperand kOne = literal(1);
 
 // How instructions call the numbers of a type: as they are, and as bits.
-bool is_wide_number(DataType type) { return type == DataType::U64; }
 std::string_view own(DataType type) {
-  return is_wide_number(type) ? "u64" : has_sign(type) ? "s32" : "u32";
+  return ptx_kind(type) == Kind::Wide ? "u64" : has_sign(type) ? "s32" : "u32";
 }
-std::string_view bits(DataType type) { return is_wide_number(type) ? "b64" : "b32"; }
+std::string_view bits(DataType type) { return spelling(ptx_kind(type)).type; }
 
 constexpr std::pair<Operation, std::string_view> kComparisons[] = {
     {Operation::Eq, "setp.eq"}, {Operation::Ne, "setp.ne"}, {Operation::Lt, "setp.lt"},
     {Operation::Gt, "setp.gt"}, {Operation::Le, "setp.le"}, {Operation::Ge, "setp.ge"},
 };
-
-// The instruction for a comparison; empty for another operation.
-std::string_view comparison(Operation op) {
-  for (const auto& [each, name] : kComparisons) {
-    if (each == op) return name;
-  }
-  return {};
-}
 
 bool is_logical(Operation op) {
   return op == Operation::And || op == Operation::Or || op == Operation::LogicalNot;
@@ -82,6 +75,11 @@ std::string PtxCode::unique(std::string_view name) {
 
 PtxOperand PtxCode::named(Kind kind, std::string_view name, bool is_mutable) {
   names_.push_back({"$" + unique(name), kind, is_mutable});
+  return {Kind::Named, names_.size() - 1};
+}
+
+PtxOperand PtxCode::symbol(std::string_view name) {
+  names_.push_back({std::string(name), Kind::Nothing, false});
   return {Kind::Named, names_.size() - 1};
 }
 
@@ -181,20 +179,19 @@ void PtxCode::raw(std::string_view text) { text_ += text; }
 
 std::string PtxCode::declarations() const {
   std::string out;
-  for (const Kind kind : kRegisters) {
-    const std::uint64_t count = counts_[number_of(kind)];
+  for (const Spelling& each : kSpellings) {
+    const std::uint64_t count = counts_[number_of(each.kind)];
     if (count == 0) continue;
-    out += "\t.reg ." + std::string(spelling(kind).type) + " " +
-           std::string(spelling(kind).prefix) + "<" + std::to_string(count) + ">;\n";
+    out += "\t.reg ." + std::string(each.type) + " " + std::string(each.prefix) + "<" +
+           std::to_string(count) + ">;\n";
   }
   constexpr std::size_t kPerLine = 8;
-  for (const Kind kind : kRegisters) {
-    const std::string begin = "\t.reg ." + std::string(spelling(kind).type);
+  for (const Spelling& each : kSpellings) {
     std::size_t count = 0;
     for (const Name& name : names_) {
-      if (name.kind != kind) continue;
+      if (name.kind != each.kind) continue;
       if (count > 0) out += count % kPerLine == 0 ? ";\n" : ",";
-      if (count % kPerLine == 0) out += begin;
+      if (count % kPerLine == 0) out += "\t.reg ." + std::string(each.type);
       out += " " + name.text;
       ++count;
     }
@@ -246,7 +243,7 @@ PtxOperand PtxOps::either(Kind kind, Operand condition, Operand yes, Operand no)
     condition = code_.predicate("not", "pred", {condition});
     std::swap(yes, no);
   }
-  return code_.make(kind, "selp", kind == Kind::Wide ? "b64" : "b32", {yes, no, condition});
+  return code_.make(kind, "selp", spelling(kind).type, {yes, no, condition});
 }
 
 PtxOperand PtxOps::truth(const PtxValue& value) {
@@ -352,7 +349,9 @@ PtxValue PtxOps::of_tests(Operation op, const PtxValue& a, const PtxValue& b) {
 }
 
 PtxOperand PtxOps::compare(Operation op, DataType type, Operand a, Operand b) {
-  return code_.predicate(comparison(op), own(type), {a, b});
+  const auto* found =
+      std::ranges::find(kComparisons, op, &std::pair<Operation, std::string_view>::first);
+  return code_.predicate(found->second, own(type), {a, b});
 }
 
 // A count is taken modulo the width; instructions would clamp it.
@@ -371,8 +370,8 @@ PtxOperand PtxOps::negated(Operand a) {
 // On one number of u32, i32 or u64.
 PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b,
                           const Places::Divisor& divisor) {
-  const bool wide = is_wide_number(type);
-  const Kind kind = wide ? Kind::Wide : Kind::Word;
+  const Kind kind = ptx_kind(type);
+  const bool wide = kind == Kind::Wide;
   const std::uint32_t width = wide ? 64 : 32;
   const auto make = [&](std::string_view name, std::string_view of, auto... sources) {
     return code_.make(kind, name, of, {sources...});
@@ -492,21 +491,23 @@ PtxOperand PtxOps::rotated(Operation op, Operand a, Operand count) {
 
 // --- u128 ---------------------------------------------------------------------------------------
 
-// One half of a number that is moved by less than 64, with what comes into it from the other. No
-// instruction gets a count of 64 or more: ptxas does not always clamp those that it knows.
+// One half of a number, by less than 64. No instruction gets a count of 64 or more: ptxas does not
+// always clamp those that it knows.
+PtxOperand PtxOps::moved(bool left, Operand half, Operand count) {
+  if (count.is(0)) return half;
+  return code_.wide(left ? "shl" : "shr", left ? "b64" : "u64", {half, count});
+}
+
+// The same, with what comes into it from the other half.
 PtxOperand PtxOps::moved_half(bool left, Operand own_half, Operand other, Operand count) {
-  const std::string_view there = left ? "shl" : "shr";
-  const std::string_view back = left ? "shr" : "shl";
-  const std::string_view there_type = left ? "b64" : "u64";
-  const std::string_view back_type = left ? "u64" : "b64";
   if (count.is(0)) return own_half;
-  const Operand kept = code_.wide(there, there_type, {own_half, count});
+  const Operand kept = moved(left, own_half, count);
   Operand rest;
   if (count.is_literal()) {
-    rest = code_.wide(back, back_type, {other, literal(64 - count.value)});
+    rest = moved(!left, other, literal(64 - count.value));
   } else {
     const Operand less = code_.word("sub", "u32", {literal(63), count});
-    rest = code_.wide(back, back_type, {code_.wide(back, back_type, {other, literal(1)}), less});
+    rest = moved(!left, moved(!left, other, kOne), less);
   }
   return code_.wide("or", "b64", {kept, rest});
 }
@@ -516,21 +517,19 @@ PtxOps::Pair PtxOps::shifted(Operation op, Pair a, Operand count) {
   const Operand near = left ? a.low : a.high;  // what moves into the other half
   const Operand far = left ? a.high : a.low;
   const Operand c = masked(count, 64);
-  const Operand remaining =
-      c.is(0) ? near : code_.wide(left ? "shl" : "shr", left ? "b64" : "u64", {near, c});
-  Operand moved;
+  const Operand remaining = moved(left, near, c);
+  Operand into = remaining;
   Operand left_over = kZero;
-  if (count.is_literal()) {
-    const bool jumps = (count.value & 64) != 0;
-    moved = jumps ? remaining : moved_half(left, far, near, c);
-    if (!jumps) left_over = remaining;
-  } else {
+  if (!count.is_literal()) {
     const Operand jumps =
         code_.predicate("setp.ne", "u32", {code_.word("and", "b32", {count, literal(64)}), kZero});
-    moved = code_.wide("selp", "b64", {remaining, moved_half(left, far, near, c), jumps});
+    into = code_.wide("selp", "b64", {remaining, moved_half(left, far, near, c), jumps});
     left_over = code_.wide("selp", "b64", {kZero, remaining, jumps});
+  } else if ((count.value & 64) == 0) {
+    into = moved_half(left, far, near, c);
+    left_over = remaining;
   }
-  return left ? Pair{left_over, moved} : Pair{moved, left_over};
+  return left ? Pair{left_over, into} : Pair{into, left_over};
 }
 
 // What lowering leaves of u128.

@@ -52,6 +52,7 @@ class PtxCode {
   Operand fresh(Kind kind);
   // A register for somebody's name; `is_mutable` when it is written more than once.
   Operand named(Kind kind, std::string_view name, bool is_mutable);
+  Operand symbol(std::string_view name);
   // A name that nothing else in the kernel has.
   std::string unique(std::string_view name);
   std::uint32_t label() { return labels_++; }
@@ -188,6 +189,7 @@ class PtxOps {
   PtxValue of_tests(Operation op, const PtxValue& a, const PtxValue& b);
   PtxValue of_pairs(Operation op, const Pair& a, const Pair& b);
   Operand either(Operand::Kind kind, Operand condition, Operand yes, Operand no);
+  Operand moved(bool left, Operand half, Operand count);
   Operand moved_half(bool left, Operand own_half, Operand other, Operand count);
   Pair shifted(Operation op, Pair a, Operand count);
   Operand masked(Operand count, std::uint32_t width);
