@@ -198,7 +198,7 @@ Result<void> wait(CudaGpu& gpu, cuda::Event event, const RunOptions& options) {
 // Events of the stream, and the times between them.
 class Times {
  public:
-  explicit Times(CudaGpu& gpu) : gpu_(gpu) {}
+  Times(CudaGpu& gpu, std::size_t marks) : gpu_(gpu) { events_.reserve(marks); }
   ~Times() { gpu_.give_back(events_); }
   Times(const Times&) = delete;
   Times& operator=(const Times&) = delete;
@@ -264,7 +264,7 @@ class CudaRecording : public Recording {
   Result<RunTimes> run(const RunOptions& options) override {
     const auto entered = gpu_.enter();
     if (is_stopped(options)) return diagnose<message::interrupted>();
-    Times times(gpu_);
+    Times times(gpu_, 2);
     {
       const std::lock_guard lock(gpu_.submitting);
       forget_written(given_);
@@ -354,7 +354,7 @@ class CudaDevice : public Device {
     if (launches.empty()) return std::vector<double>();
     const auto entered = gpu_.enter();
     Borrowed tables(gpu_);
-    Times times(gpu_);
+    Times times(gpu_, launches.size() + 1);
     {
       std::unique_lock lock(gpu_.submitting);
       Result<std::vector<Prepared>> ready = prepare(launches, true, tables, lock);
