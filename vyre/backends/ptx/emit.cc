@@ -418,10 +418,7 @@ PtxValue PtxWriter::product(ExprId id, const PtxValue& a, const PtxValue& b) {
   if (const Operand* found = known(which, number, expr.args[1])) return PtxValue::word(*found);
   const Operand x = ops_.whole(a).parts[0];
   const Operand y = ops_.whole(b).parts[0];
-  const Operand whole = code_.wide("mul.wide", "u32", {x, y});
-  const Operand low = code_.fresh(Kind::Word);
-  const Operand high = code_.fresh(Kind::Word);
-  code_.put("mov.b64 {", low, ", ", high, "}, ", whole);
+  const auto [low, high] = ops_.halves(code_.wide("mul.wide", "u32", {x, y}));
   remember(Known::Low, number, expr.args[1], low);
   remember(Known::High, number, expr.args[1], high);
   return PtxValue::word(is_low ? low : high);

@@ -52,6 +52,7 @@ class PtxCode {
   Operand fresh(Kind kind);
   // A register for somebody's name; `is_mutable` when it is written more than once.
   Operand named(Kind kind, std::string_view name, bool is_mutable);
+  // What is declared elsewhere, such as a parameter.
   Operand symbol(std::string_view name);
   // A name that nothing else in the kernel has.
   std::string unique(std::string_view name);
@@ -173,12 +174,14 @@ class PtxOps {
   PtxValue whole(const PtxValue& value);
   PtxOperand truth(const PtxValue& value);
 
+  struct Pair {
+    PtxOperand low;
+    PtxOperand high;
+  };
+  Pair halves(PtxOperand wide);
+
  private:
   using Operand = PtxOperand;
-  struct Pair {
-    Operand low;
-    Operand high;
-  };
   Operand number(Operation op, DataType type, Operand a, Operand b, const Places::Divisor& divisor);
   Operand negated(Operand a);
   Operand compare(Operation op, DataType type, Operand a, Operand b);
@@ -193,7 +196,6 @@ class PtxOps {
   Operand moved_half(bool left, Operand own_half, Operand other, Operand count);
   Pair shifted(Operation op, Pair a, Operand count);
   Operand masked(Operand count, std::uint32_t width);
-  Pair halves(Operand wide);
   Operand joined(Operand low, Operand high);
 
   PtxCode& code_;
