@@ -150,7 +150,7 @@ PtxKernel PtxWriter::emit() {
               [&](const Frame& closed, Frame& now) { close(closed, now); });
   code_.put("ret");
 
-  return frame_.kernel(lowered_, code_);
+  return frame_.kernel();
 }
 
 // --- Statements ---------------------------------------------------------------------------------
