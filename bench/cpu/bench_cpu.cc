@@ -25,7 +25,7 @@
 #include "bench/cpu/pocl.h"
 #include "bench/cpu/workloads.h"
 #include "bench/vyre_side.h"
-#include "vyre/backends/cpu/pool.h"
+#include "vyre/backends/pool.h"
 #include "vyre/vyre.h"
 
 namespace bench {

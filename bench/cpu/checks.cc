@@ -13,8 +13,8 @@
 #include "bench/vyre_side.h"
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/object.h"
-#include "vyre/backends/cpu/pool.h"
 #include "vyre/backends/cpu/target.h"
+#include "vyre/backends/pool.h"
 #include "vyre/passes/pass.h"
 
 namespace bench {

@@ -1,5 +1,5 @@
-// What GPU devices share when they launch programs: what the host knows of a launch, the code that
-// was chosen for it, and grids that take several launches.
+// What GPU devices share when they launch programs: code that is chosen by what the host knows of a
+// launch, and grids that take several launches.
 #pragma once
 
 #include <algorithm>
@@ -13,51 +13,32 @@
 #include <vector>
 
 #include "vyre/backends/backend.h"
-#include "vyre/passes/ranges.h"
+#include "vyre/backends/variants.h"
 
 namespace vyre {
 
-// --- What a launch sees of the buffers of its program -------------------------------------------
-
-struct LaunchLayout {
-  struct Buffer {
-    std::uint64_t stride;
-    BufferAccess access;
-    std::uint32_t count;  // of workgroup memory
-  };
-  std::vector<Buffer> buffers;  // in the order of declaration
-
-  explicit LaunchLayout(const Program& program);
-  std::uint32_t length(std::size_t buffer, const Launch& launch) const;  // in elements
-
-  template <class Action>
-  void for_each_written(const Launch& launch, Action action) const {
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      if (buffers[i].access == BufferAccess::ReadWrite) action(*launch.buffers[i].memory);
-    }
-  }
-
-  // What the host knows of a launch. It knows what a uniform holds unless `written` has the
-  // uniform, or `is_now` is false: then others may write to it before the launch.
-  DispatchFacts facts(const Launch& launch, bool is_now,
-                      const std::set<const DeviceMemory*>& written) const;
-};
-
 // --- Code by facts ------------------------------------------------------------------------------
 
-// The code that was chosen for the last launches with different facts. Safe to use from several
-// threads.
+// A kernel whose code depends on the facts of a launch. It remembers what it chose for the last
+// ones that differed. Safe to use from several threads.
 template <class Code>
-class ChosenCode {
+class VariantKernel : public Kernel {
  public:
+  explicit VariantKernel(Linked linked) : linked_(std::move(linked)) {}
+  const Program& program() const { return linked_.program(); }
+
+  // The code for such a launch; nothing where it has to be made first.
   std::optional<Code> find(const DispatchFacts& facts) const {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(chosen_, facts, &Chosen::facts);
     if (found == chosen_.end()) return std::nullopt;
     return found->code;
   }
+  virtual Result<Code> make(const DispatchFacts& facts) const = 0;
+
+ protected:
   // `may_drop`: whether the oldest one may be unloaded now.
-  void add(const DispatchFacts& facts, const Code& code, bool may_drop) {
+  void keep(const DispatchFacts& facts, const Code& code, bool may_drop) const {
     const std::lock_guard lock(mutex_);
     if (std::ranges::find(chosen_, facts, &Chosen::facts) != chosen_.end()) return;
     if (chosen_.size() >= kMost && may_drop) chosen_.pop_front();
@@ -70,9 +51,55 @@ class ChosenCode {
     DispatchFacts facts;
     Code code;
   };
+  const Linked linked_;
   mutable std::mutex mutex_;
-  std::deque<Chosen> chosen_;
+  mutable std::deque<Chosen> chosen_;
 };
+
+// Calls action(memory) for what a launch may write.
+template <class Action>
+void for_each_written(const Program& program, const Launch& launch, Action action) {
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    if (program.buffers[i].access == BufferAccess::ReadWrite) action(*launch.buffers[i].memory);
+  }
+}
+
+// The code for launches of such kernels that run one after the other, now or later. What memory
+// holds is known under the lock. While code is made others may have it; as what they write may
+// change what is known, all is looked at again then.
+template <class Code>
+Result<std::vector<Code>> choose_code(std::span<const Launch> launches, bool is_now,
+                                      std::unique_lock<std::mutex>& lock) {
+  constexpr int kOpenRounds = 2;  // then it has to come to an end
+  std::vector<DispatchFacts> facts(launches.size());
+  std::vector<Code> chosen(launches.size());
+  bool is_open = true;
+  for (int round = 0; is_open; ++round) {
+    is_open = false;
+    std::set<const DeviceMemory*> written;
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+      const auto& kernel = static_cast<const VariantKernel<Code>&>(*launches[i].kernel);
+      DispatchFacts now = facts_of(kernel.program(), launches[i], is_now, written);
+      for_each_written(kernel.program(), launches[i],
+                       [&](const DeviceMemory& memory) { written.insert(&memory); });
+      if (round > 0 && facts[i] == now) continue;
+      std::optional<Code> found = kernel.find(now);
+      if (!found) {
+        if (round < kOpenRounds) {
+          is_open = true;
+          lock.unlock();
+        }
+        Result<Code> made = kernel.make(now);
+        if (!lock.owns_lock()) lock.lock();
+        if (!made) return made.diagnostics();
+        found = std::move(*made);
+      }
+      facts[i] = std::move(now);
+      chosen[i] = std::move(*found);
+    }
+  }
+  return chosen;
+}
 
 // --- Grids in parts -----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 
 #include "vyre/backends/backend.h"
@@ -19,6 +20,13 @@ namespace vyre {
 // declaration; of those that are no uniforms only the size counts.
 DispatchFacts facts_of(const Program& program, const Grid& grid,
                        std::span<const std::span<const std::byte>> contents);
+// The same of a launch. It knows what a uniform holds unless `written` has the uniform, or `is_now`
+// is false: then others may write to it before the launch.
+DispatchFacts facts_of(const Program& program, const Launch& launch, bool is_now,
+                       const std::set<const DeviceMemory*>& written);
+
+// Of a buffer with so many bytes, in elements; workgroup memory has its own.
+std::uint32_t length_of(const BufferDecl& buffer, std::uint64_t bytes);
 
 // Those that were needed so far. Safe to use from several threads; what it gives out stays where it
 // is.

@@ -19,20 +19,12 @@ struct Sources {
   bool moves = false;  // some byte to another place
 };
 
-// Bytes moved up, and filled with zeros or with those that fall out.
-Sources moved(Sources from, std::uint32_t up, bool around) {
+// Bytes rotated up. Those before `first`, and from `end` on, become zeros.
+Sources moved(const Sources& from, std::uint32_t up, std::uint32_t first, std::uint32_t end) {
   Sources result = from;
   for (std::uint32_t i = 0; i < 4; ++i) {
-    const bool inside = around || i >= up;
-    result.bytes[i] = inside ? from.bytes[(i - up) & 3] : kZero;
+    result.bytes[i] = first <= i && i < end ? from.bytes[(i - up) & 3] : kZero;
   }
-  result.moves = true;
-  return result;
-}
-Sources moved_down(Sources from, std::uint32_t down) {
-  Sources result = from;
-  for (std::uint32_t i = 0; i < 4; ++i)
-    result.bytes[i] = i + down < 4 ? from.bytes[i + down] : kZero;
   result.moves = true;
   return result;
 }
@@ -84,17 +76,13 @@ std::vector<BytesMove> find_moves(const Body& body, const Types& types) {
     const Expr& expr = body.exprs[i];
     all[i].words[0] = id;
     if (types[id] != DataType::U32) continue;
-    const auto of = [&](int arg) -> const Sources& {
-      return all[expr.args[static_cast<std::size_t>(arg)].index];
-    };
+    const auto of = [&](std::size_t arg) -> const Sources& { return all[expr.args[arg].index]; };
     std::optional<Sources> made;
-    if (expr.op == Operation::Shl || expr.op == Operation::Shr ||
-        expr.op == Operation::RotateLeft || expr.op == Operation::RotateRight) {
+    if (signature(expr.op) == Signature::Shift) {
       if (const auto count = whole(expr.args[1])) {
-        made = expr.op == Operation::Shr
-                   ? moved_down(of(0), *count)
-                   : moved(of(0), expr.op == Operation::RotateRight ? (4 - *count) & 3 : *count,
-                           expr.op != Operation::Shl);
+        const bool left = expr.op == Operation::Shl || expr.op == Operation::RotateLeft;
+        made = moved(of(0), left ? *count : 4 - *count, expr.op == Operation::Shl ? *count : 0,
+                     expr.op == Operation::Shr ? 4 - *count : 4);
       }
     } else if (expr.op == Operation::BitAnd) {
       const auto left = literal(expr.args[0]);

@@ -9,12 +9,6 @@ namespace {
 
 constexpr int kOldest = 11040;  // the first that has all of the functions
 
-struct Loaded {
-  Api api;
-  bool usable = false;
-  std::string reason;
-};
-
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -33,20 +27,16 @@ std::string why_not(const Api& api, Status status) {
          " (`nvidia-smi` tells more)";
 }
 
-// It stays loaded for as long as the process lives.
-Loaded load() {
-  Loaded loaded;
-  Api& api = loaded.api;
+// Gives why it cannot be used; empty: it can. It stays loaded for as long as the process lives.
+std::string load(Api& api) {
   void* library = nullptr;
   for (const char* name : {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}) {
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) break;
   }
   if (library == nullptr) {
-    loaded.reason =
-        "there is no libcuda.so.1 (install the NVIDIA driver, 470 or newer; on Debian: apt install "
-        "nvidia-driver libcuda1)";
-    return loaded;
+    return "there is no libcuda.so.1 (install the NVIDIA driver, 470 or newer; on Debian: apt "
+           "install nvidia-driver libcuda1)";
   }
   const char* missing = nullptr;
 #define FUNCTION(name, symbol, parameters)                                  \
@@ -56,24 +46,17 @@ Loaded load() {
   if (api.DriverGetVersion != nullptr) api.DriverGetVersion(&api.version);
   std::ifstream("/sys/module/nvidia/version") >> api.driver;
   if (api.version != 0 && api.version < kOldest) {
-    loaded.reason = "the NVIDIA driver is for CUDA " + version_text(api.version) +
-                    ", and 11.4 is needed (install driver 470 or newer)";
-    return loaded;
+    return "the NVIDIA driver is for CUDA " + version_text(api.version) +
+           ", and 11.4 is needed (install driver 470 or newer)";
   }
   if (missing != nullptr) {
-    loaded.reason = "the libcuda.so.1 that is installed has no " + std::string(missing) +
-                    " (install NVIDIA driver 470 or newer)";
-    return loaded;
+    return "the libcuda.so.1 that is installed has no " + std::string(missing) +
+           " (install NVIDIA driver 470 or newer)";
   }
   Status status = api.Init(0);
   if (status == kSuccess) status = api.DeviceGetCount(&api.gpus);
   if (status == kSuccess && api.gpus == 0) status = kNoDevice;
-  if (status != kSuccess) {
-    loaded.reason = why_not(api, status);
-    return loaded;
-  }
-  loaded.usable = true;
-  return loaded;
+  return status == kSuccess ? "" : why_not(api, status);
 }
 
 }  // namespace
@@ -89,9 +72,10 @@ std::string describe(const Api& api, Status status) {
 }
 
 const Api* load_cuda(std::string& reason) {
-  static const Loaded& loaded = *new Loaded(load());
-  reason = loaded.reason;
-  return loaded.usable ? &loaded.api : nullptr;
+  static Api& api = *new Api;
+  static const std::string& problem = *new std::string(load(api));
+  reason = problem;
+  return problem.empty() ? &api : nullptr;
 }
 
 }  // namespace vyre::cuda

@@ -35,6 +35,23 @@ const Api* load_cuda(std::string& reason);
 // "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
 std::string describe(const Api& api, Status status);
 
+// The context is the calling thread's for as long as this lives.
+class Entered {
+ public:
+  Entered(const Api& api, Context context)
+      : api_(api), is_done_(api.CtxPushCurrent(context) == 0) {}
+  ~Entered() {
+    Context context = nullptr;
+    if (is_done_) api_.CtxPopCurrent(&context);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+
+ private:
+  const Api& api_;
+  bool is_done_;
+};
+
 // Enumerators of the interface.
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;

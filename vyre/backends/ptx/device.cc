@@ -1,11 +1,8 @@
 #include "vyre/backends/ptx/device.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <thread>
 
 #include "vyre/backends/launches.h"
@@ -17,6 +14,7 @@ namespace {
 
 // A graph of more launches is not worth having.
 constexpr std::uint64_t kMaxNodes = 4096;
+
 struct CudaMemory : DeviceMemory {
   explicit CudaMemory(CudaGpu& owner) : gpu(owner) {}
   ~CudaMemory() override {
@@ -30,58 +28,35 @@ struct CudaMemory : DeviceMemory {
   // `known` is read and written under `submitting`, so that it is what the stream sees.
 };
 
-CudaMemory& memory_of(const LaunchBuffer& buffer) {
-  return static_cast<CudaMemory&>(*buffer.memory);
-}
-
 // A kernel with its machine code.
 struct Ready {
   const PtxKernel* kernel = nullptr;
   std::shared_ptr<const CudaCode> code;
 };
 
-class CudaKernel : public Kernel {
+class CudaKernel : public VariantKernel<Ready> {
  public:
-  CudaKernel(CudaGpu& gpu, const Program& program, std::shared_ptr<const PtxProgram> made)
-      : layout(program), gpu_(gpu), name_(program.name), program_(std::move(made)) {}
+  CudaKernel(CudaGpu& gpu, Linked linked, std::shared_ptr<const PtxProgram> made)
+      : VariantKernel(std::move(linked)), gpu_(gpu), program_(std::move(made)) {}
 
-  // The code for such a launch: one with fewer checks where that is possible. Nothing where it has
-  // to be made first.
-  std::optional<Ready> find(const DispatchFacts& facts) const { return chosen_.find(facts); }
-  Result<Ready> make(const DispatchFacts& facts) const {
+  Result<Ready> make(const DispatchFacts& facts) const override {
     const Result<const PtxKernel*> kernel = program_->choose(facts);
     if (!kernel) return kernel.diagnostics();
-    Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**kernel, name_);
+    Result<std::shared_ptr<const CudaCode>> code = gpu_.load(**kernel, program().name);
     if (!code) return code.diagnostics();
-    const Ready ready{*kernel, std::move(*code)};
-    chosen_.add(facts, ready, !gpu_.is_abandoned);  // to unload a module waits for what runs
+    Ready ready{*kernel, std::move(*code)};
+    keep(facts, ready, !gpu_.is_abandoned);  // to unload a module waits for what runs
     return ready;
   }
 
-  // What the kernel is called with, except the place of the launch in the grid: for each buffer 16
-  // bytes, with its address, its length and nothing.
-  std::vector<std::byte> table(const Launch& launch) const {
-    std::vector<std::byte> bytes;
-    bytes.reserve(layout.buffers.size() * 16 + 16);
-    for (std::size_t i = 0; i < layout.buffers.size(); ++i) {
-      if (layout.buffers[i].access == BufferAccess::Workgroup) continue;
-      const std::uint32_t count = layout.length(i, launch);
-      const std::size_t at = bytes.size();
-      bytes.resize(at + 16);
-      std::memcpy(&bytes[at], &memory_of(launch.buffers[i]).pointer, 8);
-      std::memcpy(&bytes[at + 8], &count, 4);
-    }
-    return bytes;
-  }
-
-  const LaunchLayout layout;
-
  private:
   CudaGpu& gpu_;
-  std::string name_;
   std::shared_ptr<const PtxProgram> program_;
-  mutable ChosenCode<Ready> chosen_;
 };
+
+const CudaKernel& kernel_of(const Launch& launch) {
+  return static_cast<const CudaKernel&>(*launch.kernel);
+}
 
 // Memory for the time that the stream needs it.
 class Borrowed {
@@ -108,77 +83,62 @@ class Borrowed {
   std::vector<cuda::Pointer> pointers_;
 };
 
+// Values as a kernel takes them: one after the other, each at a multiple of its size.
+struct Parameters {
+  std::vector<std::byte> bytes;
+
+  template <class Value>
+  void add(const Value& value) {
+    const std::size_t at = (bytes.size() + sizeof value - 1) / sizeof value * sizeof value;
+    bytes.resize(at + sizeof value);
+    std::memcpy(&bytes[at], &value, sizeof value);
+  }
+};
+
 // A launch that only has to be submitted.
 struct Prepared {
   Ready ready;
-  std::vector<std::byte> parameters;
+  Parameters parameters;
   std::size_t place = 0;  // of the first block in the parameters
   Grid blocks;
 };
 
 Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) {
-  const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
-  Prepared prepared{std::move(ready), kernel.table(launch), 0, {}};
-  if (prepared.ready.kernel->has_table) {
-    const Result<cuda::Pointer> table = borrowed.add(prepared.parameters);
-    if (!table) return table.diagnostics();
-    prepared.parameters.assign(8, std::byte{0});
-    std::memcpy(prepared.parameters.data(), &*table, 8);
-  } else if (!prepared.parameters.empty()) {
-    prepared.parameters.resize(prepared.parameters.size() - 4);  // what comes next needs no gap
+  const std::vector<BufferDecl>& buffers = kernel_of(launch).program().buffers;
+  Prepared prepared{std::move(ready), {}, 0, {}};
+  Parameters& parameters = prepared.parameters;
+  parameters.bytes.reserve(16 * buffers.size() + 32);
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (is_workgroup(buffers[i])) continue;
+    const LaunchBuffer& given = launch.buffers[i];
+    parameters.add(static_cast<const CudaMemory&>(*given.memory).pointer);
+    parameters.add(length_of(buffers[i], given.bytes));
   }
+  if (prepared.ready.kernel->has_table) {
+    const Result<cuda::Pointer> table = borrowed.add(parameters.bytes);
+    if (!table) return table.diagnostics();
+    parameters.bytes.clear();
+    parameters.add(*table);
+  }
+  prepared.place = parameters.bytes.size();
   const LaunchShape& shape = prepared.ready.kernel->launch;
   const std::array<std::uint64_t, 3> dispatched{launch.grid[0], launch.grid[1], launch.grid[2]};
   for (std::size_t axis = 0; axis < 3; ++axis) {
+    parameters.add(std::uint32_t{0});
     prepared.blocks.axes[axis] = static_cast<std::uint32_t>(shape.grid(dispatched)[axis]);
   }
-  const std::vector<std::uint32_t> words = shape.words(dispatched);
-  prepared.place = prepared.parameters.size();
-  prepared.parameters.resize(prepared.place + 12 + words.size() * 4);
-  if (!words.empty()) {
-    std::memcpy(&prepared.parameters[prepared.place + 12], words.data(), words.size() * 4);
-  }
+  for (const std::uint32_t word : shape.words(dispatched)) parameters.add(word);
   return prepared;
 }
 
-// Launches that go to the stream one after the other, at once or later. While code is made others
-// may submit; as what they write may change what is known, all is looked at again then.
 Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_now,
                                       Borrowed& borrowed, std::unique_lock<std::mutex>& lock) {
-  constexpr int kOpenRounds = 2;  // then it has to come to an end
-  struct Chosen {
-    DispatchFacts facts;
-    Ready ready;
-  };
-  std::vector<Chosen> chosen(launches.size());
-  bool is_open = true;
-  for (int round = 0; is_open; ++round) {
-    is_open = false;
-    std::set<const DeviceMemory*> written;
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      const auto& kernel = static_cast<const CudaKernel&>(*launches[i].kernel);
-      DispatchFacts facts = kernel.layout.facts(launches[i], is_now, written);
-      kernel.layout.for_each_written(launches[i],
-                                     [&](DeviceMemory& memory) { written.insert(&memory); });
-      if (chosen[i].ready.kernel != nullptr && chosen[i].facts == facts) continue;
-      std::optional<Ready> found = kernel.find(facts);
-      if (!found) {
-        if (round < kOpenRounds) {
-          is_open = true;
-          lock.unlock();
-        }
-        Result<Ready> made = kernel.make(facts);
-        if (!lock.owns_lock()) lock.lock();
-        if (!made) return made.diagnostics();
-        found = std::move(*made);
-      }
-      chosen[i] = {std::move(facts), std::move(*found)};
-    }
-  }
+  Result<std::vector<Ready>> chosen = choose_code<Ready>(launches, is_now, lock);
+  if (!chosen) return chosen.diagnostics();
   std::vector<Prepared> all;
   all.reserve(launches.size());
   for (std::size_t i = 0; i < launches.size(); ++i) {
-    Result<Prepared> prepared = prepare(launches[i], std::move(chosen[i].ready), borrowed);
+    Result<Prepared> prepared = prepare(launches[i], std::move((*chosen)[i]), borrowed);
     if (!prepared) return prepared.diagnostics();
     all.push_back(std::move(*prepared));
   }
@@ -188,12 +148,10 @@ Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_
 // From here on the host does not know what these may write.
 void forget_written(std::span<const Launch> launches) {
   for (const Launch& launch : launches) {
-    static_cast<const CudaKernel&>(*launch.kernel)
-        .layout.for_each_written(launch, [](DeviceMemory& memory) { memory.known.forget(); });
+    for_each_written(kernel_of(launch).program(), launch,
+                     [](DeviceMemory& memory) { memory.known.forget(); });
   }
 }
-
-GridStep step_of(const CudaGpu& gpu) { return {gpu.max_grid[0], gpu.max_grid[1], gpu.max_grid[2]}; }
 
 bool is_stopped(const RunOptions& options) {
   return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
@@ -203,36 +161,29 @@ bool is_stopped(const RunOptions& options) {
 Result<void> submit(CudaGpu& gpu, Prepared& prepared, cuda::Stream stream,
                     const RunOptions& options) {
   const PtxKernel& kernel = *prepared.ready.kernel;
-  std::size_t size = prepared.parameters.size();
-  void* extra[] = {cuda::kParameters, prepared.parameters.data(), cuda::kParameterBytes, &size,
-                   nullptr};
+  std::vector<std::byte>& parameters = prepared.parameters.bytes;
+  std::size_t size = parameters.size();
+  void* extra[] = {cuda::kParameters, parameters.data(), cuda::kParameterBytes, &size, nullptr};
   const auto launch = [&](const std::array<std::uint32_t, 3>& first,
                           const std::array<std::uint64_t, 3>& count) -> Result<void> {
     if (is_stopped(options)) return diagnose<message::interrupted>();
-    std::memcpy(&prepared.parameters[prepared.place], first.data(), 12);
-    const cuda::Status status = gpu.api.LaunchKernel(
+    std::memcpy(&parameters[prepared.place], first.data(), sizeof first);
+    return gpu.check(gpu.api.LaunchKernel(
         prepared.ready.code->function, static_cast<unsigned>(count[0]),
         static_cast<unsigned>(count[1]), static_cast<unsigned>(count[2]), kernel.block[0],
-        kernel.block[1], kernel.block[2], kernel.dynamic_shared, stream, nullptr, extra);
-    if (status != cuda::kSuccess) return gpu.failure(status);
-    return {};
+        kernel.block[1], kernel.block[2], kernel.dynamic_shared, stream, nullptr, extra));
   };
-  return for_each_part(prepared.blocks, step_of(gpu), launch);
+  return for_each_part(prepared.blocks, gpu.max_grid, launch);
 }
 
 // Until the event has come, or somebody wants to stop; what runs cannot be stopped.
 Result<void> wait(CudaGpu& gpu, cuda::Event event, const RunOptions& options) {
-  if (options.stop == nullptr) {
-    const cuda::Status status = gpu.api.EventSynchronize(event);
-    if (status != cuda::kSuccess) return gpu.failure(status);
-    return {};
-  }
+  if (options.stop == nullptr) return gpu.check(gpu.api.EventSynchronize(event));
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   for (;;) {
     const cuda::Status status = gpu.api.EventQuery(event);
-    if (status == cuda::kSuccess) return {};
-    if (status != cuda::kNotReady) return gpu.failure(status);
+    if (status != cuda::kNotReady) return gpu.check(status);
     if (is_stopped(options)) {
       gpu.is_abandoned = true;
       return diagnose<message::interrupted>();
@@ -244,18 +195,19 @@ Result<void> wait(CudaGpu& gpu, cuda::Event event, const RunOptions& options) {
   }
 }
 
-// Events of the stream, one more than there are times between them.
+// Events of the stream, and the times between them.
 class Times {
  public:
-  Times(CudaGpu& gpu, std::vector<cuda::Event> events) : gpu_(gpu), events_(std::move(events)) {}
-  ~Times() { gpu_.give_back(std::move(events_)); }
+  Times(CudaGpu& gpu, std::size_t marks) : gpu_(gpu) { events_.reserve(marks); }
+  ~Times() { gpu_.give_back(events_); }
   Times(const Times&) = delete;
   Times& operator=(const Times&) = delete;
 
-  Result<void> mark(std::size_t which) {
-    const cuda::Status status = gpu_.api.EventRecord(events_[which], gpu_.stream());
-    if (status != cuda::kSuccess) return gpu_.failure(status);
-    return {};
+  Result<void> mark() {
+    cuda::Event event = nullptr;
+    if (const auto status = gpu_.take_event(event)) return gpu_.failure(status);
+    events_.push_back(event);
+    return gpu_.check(gpu_.api.EventRecord(event, gpu_.stream()));
   }
   Result<std::vector<double>> wait_for(const RunOptions& options) {
     if (const Result<void> done = wait(gpu_, events_.back(), options); !done) {
@@ -264,8 +216,7 @@ class Times {
     std::vector<double> seconds;
     for (std::size_t i = 0; i + 1 < events_.size(); ++i) {
       float milliseconds = 0;
-      const cuda::Status status =
-          gpu_.api.EventElapsedTime(&milliseconds, events_[i], events_[i + 1]);
+      const auto status = gpu_.api.EventElapsedTime(&milliseconds, events_[i], events_[i + 1]);
       if (status != cuda::kSuccess) return gpu_.failure(status);
       seconds.push_back(static_cast<double>(milliseconds) / 1e3);
     }
@@ -297,7 +248,7 @@ class CudaRecording : public Recording {
     given_.assign(launches.begin(), launches.end());
     std::uint64_t nodes = 0;
     for (const Prepared& prepared : launches_) {
-      nodes += count_parts(prepared.blocks, step_of(gpu_), kMaxNodes);
+      nodes += count_parts(prepared.blocks, gpu_.max_grid, kMaxNodes);
     }
     if (nodes == 0 || nodes > kMaxNodes) return false;
     cuda::Stream stream = nullptr;
@@ -313,17 +264,14 @@ class CudaRecording : public Recording {
   Result<RunTimes> run(const RunOptions& options) override {
     const auto entered = gpu_.enter();
     if (is_stopped(options)) return diagnose<message::interrupted>();
-    Result<std::vector<cuda::Event>> events = gpu_.take_events(2);
-    if (!events) return events.diagnostics();
-    Times times(gpu_, std::move(*events));
+    Times times(gpu_, 2);
     {
       const std::lock_guard lock(gpu_.submitting);
       forget_written(given_);
-      if (const Result<void> marked = times.mark(0); !marked) return marked.diagnostics();
-      if (const auto status = gpu_.api.GraphLaunch(graph_, gpu_.stream())) {
-        return gpu_.failure(status);
-      }
-      if (const Result<void> marked = times.mark(1); !marked) return marked.diagnostics();
+      Result<void> done = times.mark();
+      if (done) done = gpu_.check(gpu_.api.GraphLaunch(graph_, gpu_.stream()));
+      if (done) done = times.mark();
+      if (!done) return done.diagnostics();
     }
     Result<std::vector<double>> seconds = times.wait_for(options);
     if (!seconds) return seconds.diagnostics();
@@ -332,24 +280,18 @@ class CudaRecording : public Recording {
 
  private:
   Result<void> capture(cuda::Stream stream) {
-    if (const auto status = gpu_.api.StreamBeginCapture(stream, cuda::kOfThisThread)) {
-      return gpu_.failure(status);
-    }
-    std::vector<Diagnostic> wrong;
+    Result<void> done = gpu_.check(gpu_.api.StreamBeginCapture(stream, cuda::kOfThisThread));
+    if (!done) return done;
     for (Prepared& prepared : launches_) {
-      const Result<void> done = submit(gpu_, prepared, stream, {});
-      if (!done) wrong = done.diagnostics();
-      if (!done) break;
+      if (done) done = submit(gpu_, prepared, stream, {});
     }
     cuda::Graph graph = nullptr;
     cuda::Status status = gpu_.api.StreamEndCapture(stream, &graph);
-    if (status == cuda::kSuccess && wrong.empty()) {
+    if (done && status == cuda::kSuccess) {
       status = gpu_.api.GraphInstantiate(&graph_, graph, 0);
     }
     if (graph != nullptr) gpu_.api.GraphDestroy(graph);
-    if (!wrong.empty()) return wrong;
-    if (status != cuda::kSuccess) return gpu_.failure(status);
-    return {};
+    return done ? gpu_.check(status) : done;
   }
 
   CudaGpu& gpu_;
@@ -361,27 +303,19 @@ class CudaRecording : public Recording {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(CudaGpu& gpu) : gpu_(gpu) {
-    info_.backend = "ptx";
-    info_.name = gpu.name;
-    info_.max_invocations = gpu.max_threads;
-    info_.max_workgroup_size = gpu.max_block;
-    info_.max_workgroup_bytes = gpu.max_shared;
-    info_.max_buffer_bytes = gpu.memory_bytes;
-  }
+  explicit CudaDevice(CudaGpu& gpu) : gpu_(gpu) {}
 
-  const DeviceInfo& info() const override { return info_; }
+  const DeviceInfo& info() const override { return gpu_.info; }
 
   Result<std::unique_ptr<Kernel>> load(const Artifact& artifact) override {
     if (const Result<void> started = gpu_.start(); !started) return started.diagnostics();
-    const auto entered = gpu_.enter();
-    const Program& program = artifact.linked.program();
-    if (artifact.backend != info_.backend) {
-      return diagnose<message::no_machine_code>(program.name, "it was not made for this backend");
+    if (artifact.backend != info().backend) {
+      return diagnose<message::no_machine_code>(artifact.linked.program().name,
+                                                "it was not made for this backend");
     }
     // The kernel for a launch is loaded at the launch.
     return std::unique_ptr<Kernel>(std::make_unique<CudaKernel>(
-        gpu_, program, std::static_pointer_cast<const PtxProgram>(artifact.code)));
+        gpu_, artifact.linked, std::static_pointer_cast<const PtxProgram>(artifact.code)));
   }
 
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
@@ -420,20 +354,18 @@ class CudaDevice : public Device {
     if (launches.empty()) return std::vector<double>();
     const auto entered = gpu_.enter();
     Borrowed tables(gpu_);
-    Result<std::vector<cuda::Event>> events = gpu_.take_events(launches.size() + 1);
-    if (!events) return events.diagnostics();
-    Times times(gpu_, std::move(*events));
+    Times times(gpu_, launches.size() + 1);
     {
       std::unique_lock lock(gpu_.submitting);
       Result<std::vector<Prepared>> ready = prepare(launches, true, tables, lock);
       if (!ready) return ready.diagnostics();
       forget_written(launches);
-      if (const Result<void> marked = times.mark(0); !marked) return marked.diagnostics();
-      for (std::size_t i = 0; i < ready->size(); ++i) {
-        const Result<void> done = submit(gpu_, (*ready)[i], gpu_.stream(), options);
-        if (!done) return done.diagnostics();
-        if (const Result<void> marked = times.mark(i + 1); !marked) return marked.diagnostics();
+      Result<void> done = times.mark();
+      for (Prepared& prepared : *ready) {
+        if (done) done = submit(gpu_, prepared, gpu_.stream(), options);
+        if (done) done = times.mark();
       }
+      if (!done) return done.diagnostics();
     }
     return times.wait_for(options);
   }
@@ -450,7 +382,6 @@ class CudaDevice : public Device {
 
  private:
   CudaGpu& gpu_;
-  DeviceInfo info_;
 };
 
 }  // namespace

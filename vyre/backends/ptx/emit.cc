@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -22,18 +23,8 @@ constexpr std::string_view kHalfNames[] = {"_lo", "_hi"};
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
 
-bool is_workgroup(const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }
-
 std::uint32_t log2_stride(const BufferDecl& buffer) {
   return static_cast<std::uint32_t>(std::countr_zero(stride(buffer.element)));
-}
-
-// How an instruction moves elements: several registers at once, and what each of them is.
-std::string_view width_of(std::size_t parts) {
-  return parts == 1 ? "" : parts == 2 ? ".v2" : ".v4";
-}
-std::string_view element_of(const BufferDecl& buffer) {
-  return ptx_kind(buffer.element) == Kind::Wide ? ".u64 " : ".u32 ";
 }
 
 class PtxWriter {
@@ -49,8 +40,7 @@ class PtxWriter {
         frame_(code_, lowered, entry),
         locals_(body_.locals.size()),
         memo_at_(body_.exprs.size()),
-        loaded_(places_.packs.size()),
-        stored_(places_.packs.size()) {}
+        packed_(places_.packs.size()) {}
 
   PtxKernel emit();
 
@@ -59,32 +49,30 @@ class PtxWriter {
     std::size_t kept = 0;  // how much is known outside
     bool ended = false;    // a `return` or `break` was its last statement
   };
-  Operand both(const Operand& a, const Operand& b);
-  // An `if` that only ends invocations.
-  bool is_exit(std::uint32_t i) const {
-    const If* branch = std::get_if<If>(&body_.stmts[i]);
-    return branch != nullptr && branch->end.index == i + 2 && branch->else_begin == branch->end &&
-           std::holds_alternative<Return>(body_.stmts[i + 1]);
+  // Whether this statement is an `if` that only ends invocations.
+  bool is_exit() const {
+    const If* branch = std::get_if<If>(&body_[at_]);
+    return branch != nullptr && branch->end.index == at_.index + 2 &&
+           branch->else_begin == branch->end &&
+           std::holds_alternative<Return>(body_.stmts[at_.index + 1]);
   }
   bool is_limits(BufferId buffer) const { return buffer == lowered_.launch.uniform; }
 
   // --- Statements
-  void statement(std::uint32_t i);
+  void statement();
   void close(const Frame& closed, Frame& now);
-  void put_comment(std::uint32_t i);
+  void put_comment();
+  PtxValue fitting(const PtxValue& given, bool is_test);
+  Operand frozen(const Operand& part, Kind kind);
   void bind(LocalId local, const PtxValue& given);
   void assign(LocalId local, const PtxValue& given);
-  void store(StmtId id, const Store& stmt);
-  void update(StmtId id, const Atomic& stmt);
-  void begin_loop(std::uint32_t i, const For& loop);
+  void store(const Store& stmt);
+  void update(const Atomic& stmt);
+  void begin_loop(const For& loop);
 
   // --- Expressions
-  struct Visit {
-    ExprId id;
-    bool ready;
-  };
   const PtxValue& value(ExprId root);
-  void needs(ExprId id, std::vector<ExprId>& list) const;
+  void push_needs(ExprId id);
   PtxValue made(ExprId id);
   bool knows(ExprId id) const { return memo_at_[id.index] > before_; }
   const PtxValue& memo(ExprId id) const { return memo_[memo_at_[id.index] - before_ - 1]; }
@@ -96,7 +84,7 @@ class PtxWriter {
   Operand runs(BufferId buffer, const AccessPlace& at);
   PtxValue load(ExprId id);
   PtxValue value_of(DataType element, std::span<const Operand> parts);
-  std::string_view space(const BufferDecl& buffer, bool loads) const;
+  std::string access(const BufferDecl& buffer, bool loads, std::size_t parts) const;
   void put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
                 std::span<const Operand> to);
   void put_store(const BufferDecl& buffer, const Operand& condition, const PtxAddress& to,
@@ -105,6 +93,8 @@ class PtxWriter {
   // What is known in the blocks that are open: registers by what they hold.
   enum class Known : std::uint8_t { Scaled, Address, Shared, Check, Low, High };
   const Operand* known(Known what, std::uint32_t number, ExprId expr) const;
+  template <class Make>
+  Operand once(Known what, std::uint32_t number, ExprId expr, Make make);
   void remember(Known what, std::uint32_t number, ExprId expr, const Operand& value);
   static std::uint64_t key(Known what, std::uint32_t number, ExprId expr) {
     return (std::uint64_t{number} * 8 + static_cast<std::uint64_t>(what)) << 32 | expr.index;
@@ -126,8 +116,7 @@ class PtxWriter {
   std::vector<PtxValue> memo_;                // what this statement has computed so far
   std::vector<std::uint32_t> memo_at_;        // by expression: its number among all computed, or 0
   std::uint32_t before_ = 0;                  // computed by earlier statements
-  std::vector<std::vector<Operand>> loaded_;  // by pack
-  std::vector<std::vector<Operand>> stored_;
+  std::vector<std::vector<Operand>> packed_;  // by pack: what was loaded, or is to be stored
   std::unordered_map<std::uint64_t, Operand> known_;
   std::vector<std::uint64_t> kept_;  // what is known, in the order in which it came
   struct OpenLoop {
@@ -135,8 +124,7 @@ class PtxWriter {
     Operand limit;
   };
   std::vector<OpenLoop> loops_;
-  std::vector<Visit> work_;  // room for walks
-  std::vector<ExprId> list_;
+  std::vector<ExprId> work_;  // expressions that are being computed
   std::uint32_t line_ = 0;
 };
 
@@ -147,9 +135,9 @@ PtxKernel PtxWriter::emit() {
     at_ = StmtId{i};
     before_ += static_cast<std::uint32_t>(memo_.size());
     memo_.clear();
-    statement(i);
+    statement();
     const Stmt& stmt = body_.stmts[i];
-    if (is_exit(i)) {
+    if (is_exit()) {
       ++i;  // the `return` is done
       continue;
     }
@@ -162,36 +150,38 @@ PtxKernel PtxWriter::emit() {
               [&](const Frame& closed, Frame& now) { close(closed, now); });
   code_.put("ret");
 
-  return frame_.kernel(lowered_, code_);
+  return frame_.kernel();
 }
 
 // --- Statements ---------------------------------------------------------------------------------
 
-void PtxWriter::put_comment(std::uint32_t i) {
-  if (const auto& lines = lowered_.lines; i < lines.size() && lines[i] != 0 && lines[i] != line_) {
-    line_ = lines[i];
-    code_.raw("\t.loc 1 " + std::to_string(line_) + " 0\n");
+void PtxWriter::put_comment() {
+  const auto& lines = lowered_.lines;
+  const std::uint32_t line = at_.index < lines.size() ? lines[at_.index] : 0;
+  if (line != 0 && line != line_) {
+    line_ = line;
+    code_.raw("\t.loc 1 " + std::to_string(line) + " 0\n");
   }
   // The assembler takes nothing but ASCII; what is cut off is another character.
-  std::string text = print_head(body_, program_.buffers, body_.stmts[i], kLongText);
+  std::string text = print_head(body_, program_.buffers, body_[at_], kLongText);
   for (std::size_t at = 0; (at = text.find("\u2026", at)) != text.npos;) text.replace(at, 3, "...");
   code_.raw("\t// " + text + "\n");
 }
 
-void PtxWriter::statement(std::uint32_t i) {
-  put_comment(i);
+void PtxWriter::statement() {
+  put_comment();
   visit(
-      body_.stmts[i],  //
+      body_[at_],  //
       [&](const Let& let) { bind(let.local, value(let.value)); },
       [&](const Assign& to) { assign(to.local, value(to.value)); },
-      [&](const Store& to) { store(at_, to); }, [&](const Atomic& atomic) { update(at_, atomic); },
+      [&](const Store& to) { store(to); }, [&](const Atomic& atomic) { update(atomic); },
       [&](const If& branch) {
         const Operand condition = ops_.truth(value(branch.condition));
-        if (is_exit(i)) return code_.put("@", condition, " ret");
+        if (is_exit()) return code_.put("@", condition, " ret");
         const bool has_else = branch.else_begin < branch.end;
-        code_.put("@!", condition, has_else ? " bra else" : " bra end", i);
+        code_.put("@!", condition, has_else ? " bra else" : " bra end", at_.index);
       },
-      [&](const For& loop) { begin_loop(i, loop); },
+      [&](const For& loop) { begin_loop(loop); },
       [&](const Break&) { code_.put("bra done", loops_.back().number); },
       [&](const Return&) { code_.put("ret"); },  //
       [&](const Barrier&) { code_.put("bar.sync 0"); }, Nothing<Block>{});
@@ -223,23 +213,32 @@ void PtxWriter::close(const Frame& closed, Frame& now) {
   }
 }
 
-void PtxWriter::begin_loop(std::uint32_t i, const For& loop) {
+void PtxWriter::begin_loop(const For& loop) {
   const Operand from = ops_.whole(value(loop.from)).parts[0];
-  Operand to = ops_.whole(value(loop.to)).parts[0];
+  const Operand end = ops_.whole(value(loop.to)).parts[0];
   const Operand variable = code_.named(Kind::Word, body_[loop.variable].name, false);
-  // The end is what it is now, whatever becomes of the local.
-  if (code_.is_mutable(to)) {
-    const Operand now = code_.fresh(Kind::Word);
-    code_.move(now, to);
-    to = now;
-  }
+  const Operand to = frozen(end, Kind::Word);
   code_.move(variable, from);
   if (!from.is_literal() || !to.is_literal() || from.value >= to.value) {
-    code_.put("@", code_.predicate("setp.ge", "u32", {variable, to}), " bra done", i);
+    code_.put("@", code_.predicate("setp.ge", "u32", {variable, to}), " bra done", at_.index);
   }
-  code_.put_label("loop", i);
-  loops_.push_back({i, to});
-  locals_[loop.variable.index] = {DataType::U32, false, {variable}};
+  code_.put_label("loop", at_.index);
+  loops_.push_back({at_.index, to});
+  locals_[loop.variable.index] = PtxValue::word(variable);
+}
+
+// A value as a local takes it that is a test, or is none.
+PtxValue PtxWriter::fitting(const PtxValue& given, bool is_test) {
+  if (!is_test) return ops_.whole(given);
+  return given.is_test ? given : PtxValue{given.type, true, {literal(given.parts[0].value)}};
+}
+
+// What it is now, whatever becomes of the local that it may be.
+Operand PtxWriter::frozen(const Operand& part, Kind kind) {
+  if (!code_.is_mutable(part)) return part;
+  const Operand now = code_.fresh(kind);
+  code_.move(now, part);
+  return now;
 }
 
 // A new local. What never changes goes by the names that it has.
@@ -247,14 +246,12 @@ void PtxWriter::bind(LocalId local, const PtxValue& given) {
   PtxValue& held = locals_[local.index];
   const bool is_assigned = lowered_.locals[local.index].is_assigned;
   const DataType type = types_[local];
-  PtxValue from = given;
   bool is_test = given.is_test;
   if (is_assigned) {
     is_test =
         type == DataType::Bool || (type == DataType::U32 && lowered_.locals[local.index].is_test);
-    if (!is_test) from = ops_.whole(given);
-    if (is_test && !given.is_test) from.parts[0] = literal(given.parts[0].value);
   }
+  const PtxValue from = fitting(given, is_test);
   held = {type, is_test, {}};
   const std::uint32_t count = ptx_parts(type);
   const Kind kind = is_test ? Kind::Predicate : ptx_kind(type);
@@ -275,115 +272,100 @@ void PtxWriter::bind(LocalId local, const PtxValue& given) {
 
 void PtxWriter::assign(LocalId local, const PtxValue& given) {
   const PtxValue& to = locals_[local.index];
-  PtxValue from = given;
-  if (!to.is_test) from = ops_.whole(given);
-  if (to.is_test && !given.is_test) from.parts[0] = literal(given.parts[0].value);
+  PtxValue from = fitting(given, to.is_test);
   const std::uint32_t count = ptx_parts(to.type);
-  // Parts may change places.
-  for (std::uint32_t i = 0; count > 1 && i < count; ++i) {
-    if (!code_.is_mutable(from.parts[i]) || from.parts[i] == to.parts[i]) continue;
-    const Operand now = code_.fresh(ptx_kind(to.type));
-    code_.move(now, from.parts[i]);
-    from.parts[i] = now;
-  }
   if (count == 1) return code_.move_last(to.parts[0], from.parts[0]);
+  // Parts may change places.
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (from.parts[i] != to.parts[i]) from.parts[i] = frozen(from.parts[i], ptx_kind(to.type));
+  }
   for (std::uint32_t i = 0; i < count; ++i) code_.move(to.parts[i], from.parts[i]);
 }
 
-void PtxWriter::store(StmtId id, const Store& stmt) {
+void PtxWriter::store(const Store& stmt) {
   const BufferDecl& buffer = program_.buffers[stmt.buffer.index];
-  const AccessPlace& at = places_.at(lowered_.bounds, id);
-  const std::uint32_t parts = ptx_parts(loaded_type(buffer.element));
-  if (at.pack == AccessPlace::kNoPack) {
-    if (at.checked) value(at.index);
-    const PtxValue what = ops_.whole(value(stmt.value));
-    const Operand condition = runs(stmt.buffer, at);
-    const PtxAddress to = address(stmt.buffer, at.base, at.offset);
-    put_store(buffer, condition, to, {what.parts.begin(), what.parts.begin() + parts});
-    return;
-  }
-  const AccessPack& pack = places_.packs[at.pack];
+  const AccessPlace& at = places_.at(lowered_.bounds, at_);
+  if (at.checked) value(at.index);
   const PtxValue what = ops_.whole(value(stmt.value));
-  std::vector<Operand>& all = stored_[at.pack];
-  all.resize(std::size_t{pack.width} * parts);
-  for (std::uint32_t i = 0; i < parts; ++i) {
-    Operand part = what.parts[i];
-    // The local may have another value when the last one comes.
-    if (code_.is_mutable(part) && pack.at != id) {
-      const Operand now = code_.fresh(ptx_kind(buffer.element));
-      code_.move(now, part);
-      part = now;
+  const std::uint32_t count = ptx_parts(loaded_type(buffer.element));
+  std::vector<Operand> parts(what.parts.begin(), what.parts.begin() + count);
+  ExprId base = at.base;
+  std::int64_t offset = at.offset;
+  if (at.pack != AccessPlace::kNoPack) {
+    const AccessPack& pack = places_.packs[at.pack];
+    const bool is_last = pack.at == at_;
+    std::vector<Operand>& all = packed_[at.pack];
+    all.resize(std::size_t{pack.width} * count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      // The local may have another value when the last one comes.
+      all[at.lane * count + i] = is_last ? parts[i] : frozen(parts[i], ptx_kind(buffer.element));
     }
-    all[at.lane * parts + i] = part;
+    if (!is_last) return;
+    parts = std::move(all);
+    base = pack.base;
+    offset = pack.offset;
   }
-  if (pack.at != id) return;
   const Operand condition = runs(stmt.buffer, at);
-  put_store(buffer, condition, address(stmt.buffer, pack.base, pack.offset), std::move(all));
+  put_store(buffer, condition, address(stmt.buffer, base, offset), std::move(parts));
 }
 
-void PtxWriter::update(StmtId id, const Atomic& stmt) {
-  const AccessPlace& at = places_.at(lowered_.bounds, id);
+void PtxWriter::update(const Atomic& stmt) {
+  const BufferDecl& buffer = program_.buffers[stmt.buffer.index];
+  const AccessPlace& at = places_.at(lowered_.bounds, at_);
   if (at.checked) value(at.index);
   Operand expected;
   if (stmt.expected.exists()) expected = ops_.whole(value(stmt.expected)).parts[0];
   const Operand operand = ops_.whole(value(stmt.value)).parts[0];
   const Operand condition = runs(stmt.buffer, at);
   const PtxAddress to = address(stmt.buffer, at.base, at.offset);
-  const bool is_shared = is_workgroup(program_.buffers[stmt.buffer.index]);
-  const std::string_view name = ptx_atomic(stmt.op, program_.buffers[stmt.buffer.index].element);
+  const std::string_view space = is_workgroup(buffer) ? "shared." : "global.";
+  const std::string_view name = ptx_atomic(stmt.op, buffer.element);
   if (!stmt.result.exists() && info(stmt.op).order == AtomicOrder::Any) {
-    code_.put_if(condition, is_shared ? "red.shared." : "red.global.", name, to, ", ", operand);
+    code_.put_if(condition, "red.", space, name, to, ", ", operand);
     return;
   }
   const Operand old = code_.fresh(Kind::Word);
   if (condition.exists()) code_.move(old, literal(0));
-  const std::string_view atom = is_shared ? "atom.shared." : "atom.global.";
-  if (expected.exists()) {
-    code_.put_if(condition, atom, name, old, ", ", to, ", ", expected, ", ", operand);
-  } else {
-    code_.put_if(condition, atom, name, old, ", ", to, ", ", operand);
-  }
+  const std::string_view comma = expected.exists() ? ", " : "";
+  code_.put_if(condition, "atom.", space, name, old, ", ", to, ", ", expected, comma, operand);
   if (stmt.result.exists()) bind(stmt.result, {types_[stmt.result], false, {old}});
 }
 
 // --- Expressions --------------------------------------------------------------------------------
 
-// What has to be computed before an expression.
-void PtxWriter::needs(ExprId id, std::vector<ExprId>& list) const {
+// Adds what has to be computed before an expression to the work, the first one last.
+void PtxWriter::push_needs(ExprId id) {
+  const auto need = [&](ExprId other) {
+    if (other.exists() && !knows(other)) work_.push_back(other);
+  };
   const Expr& expr = body_[id];
   if (expr.op == Operation::Load) {
     if (is_limits(BufferId{expr.imm})) return;
     const AccessPlace& at = places_.at(lowered_.bounds, at_, id);
-    if (at.condition.exists()) list.push_back(at.condition);
-    if (at.checked) list.push_back(at.index);
-    if (at.base.exists()) list.push_back(at.base);
-    return;
+    need(at.base);
+    if (at.checked) need(at.index);
+    need(at.condition);
+  } else if (const BytesMove& move = moves_[id.index]; move.first.exists()) {
+    need(move.second);
+    need(move.first);
+  } else {
+    for (ExprId arg : std::views::reverse(operands(body_, expr))) need(arg);
   }
-  if (const BytesMove& move = moves_[id.index]; move.first.exists()) {
-    list.push_back(move.first);
-    if (move.second.exists()) list.push_back(move.second);
-    return;
-  }
-  for (ExprId arg : operands(body_, expr)) list.push_back(arg);
 }
 
 // The value in this statement, computed once in it; it stays where it is until the next one is.
 const PtxValue& PtxWriter::value(ExprId root) {
   const std::size_t outer = work_.size();  // an address is computed while an access is
-  work_.push_back({root, false});
+  work_.push_back(root);
   while (work_.size() > outer) {
-    const Visit visit = work_.back();
+    const ExprId id = work_.back();
+    const std::size_t size = work_.size();
+    if (!knows(id)) push_needs(id);
+    if (work_.size() > size) continue;
     work_.pop_back();
-    if (knows(visit.id)) continue;
-    if (visit.ready) {
-      memo_.push_back(made(visit.id));
-      memo_at_[visit.id.index] = before_ + static_cast<std::uint32_t>(memo_.size());
-      continue;
-    }
-    work_.push_back({visit.id, true});
-    list_.clear();
-    needs(visit.id, list_);
-    for (std::size_t k = list_.size(); k-- > 0;) work_.push_back({list_[k], false});
+    if (knows(id)) continue;
+    memo_.push_back(made(id));
+    memo_at_[id.index] = before_ + static_cast<std::uint32_t>(memo_.size());
   }
   return memo(root);
 }
@@ -397,17 +379,16 @@ PtxValue PtxWriter::made(ExprId id) {
     };
     const Operand first = word(move.first);
     const Operand second = word(move.second);
-    return {
-        DataType::U32, false, {code_.word("prmt", "b32", {first, second, literal(move.selector)})}};
+    return PtxValue::word(code_.word("prmt", "b32", {first, second, literal(move.selector)}));
   }
   switch (expr.op) {
     case Operation::Literal: return ops_.constant(type_of_detail(expr), literal_bits(body_, expr));
     case Operation::Local: return locals_[expr.imm];
     case Operation::Load: return load(id);
-    case Operation::Length: return {DataType::U32, false, {frame_.memory[expr.imm].length}};
-    case Operation::InvocationId: return {DataType::U32, false, {frame_.invocation[expr.detail]}};
-    case Operation::WorkgroupId: return {DataType::U32, false, {frame_.workgroup[expr.detail]}};
-    case Operation::LocalId: return {DataType::U32, false, {frame_.local[expr.detail]}};
+    case Operation::Length: return PtxValue::word(frame_.memory[expr.imm].length);
+    case Operation::InvocationId: return PtxValue::word(frame_.invocation[expr.detail]);
+    case Operation::WorkgroupId: return PtxValue::word(frame_.workgroup[expr.detail]);
+    case Operation::LocalId: return PtxValue::word(frame_.local[expr.detail]);
     case Operation::Select: return ops_.select(arg(0), arg(1), arg(2));
     case Operation::Cast: return ops_.cast(type_of_detail(expr), arg(0));
     case Operation::Vec2:
@@ -418,17 +399,13 @@ PtxValue PtxWriter::made(ExprId id) {
       }
       return vector;
     }
-    case Operation::Lane: return {DataType::U32, false, {arg(0).parts[expr.detail]}};
+    case Operation::Lane: return PtxValue::word(arg(0).parts[expr.detail]);
     case Operation::Call: break;  // expanded long ago
-#define UNARY(name, ...) case Operation::name:
-#include "vyre/ir/ops.def"
-      return ops_.apply(expr.op, arg(0), {});
-#define BINARY(name, ...) case Operation::name:
+#define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       if (lowered_.products[id.index]) return product(id, arg(0), arg(1));
-      ops_.divisor = {places_.divisors[id.index].not_zero,
-                      places_.divisors[id.index].not_minus_one};
-      return ops_.apply(expr.op, arg(0), arg(1));
+      return ops_.apply(expr.op, arg(0), arity(expr.op) == 1 ? PtxValue{} : arg(1),
+                        places_.divisors[id.index]);
   }
   return {};
 }
@@ -438,18 +415,13 @@ PtxValue PtxWriter::product(ExprId id, const PtxValue& a, const PtxValue& b) {
   const bool is_low = expr.op == Operation::Mul;
   const auto number = expr.args[0].index;
   const Known which = is_low ? Known::Low : Known::High;
-  if (const Operand* found = known(which, number, expr.args[1])) {
-    return {DataType::U32, false, {*found}};
-  }
+  if (const Operand* found = known(which, number, expr.args[1])) return PtxValue::word(*found);
   const Operand x = ops_.whole(a).parts[0];
   const Operand y = ops_.whole(b).parts[0];
-  const Operand whole = code_.wide("mul.wide", "u32", {x, y});
-  const Operand low = code_.fresh(Kind::Word);
-  const Operand high = code_.fresh(Kind::Word);
-  code_.put("mov.b64 {", low, ", ", high, "}, ", whole);
+  const auto [low, high] = ops_.halves(code_.wide("mul.wide", "u32", {x, y}));
   remember(Known::Low, number, expr.args[1], low);
   remember(Known::High, number, expr.args[1], high);
-  return {DataType::U32, false, {is_low ? low : high}};
+  return PtxValue::word(is_low ? low : high);
 }
 
 // --- Memory -------------------------------------------------------------------------------------
@@ -457,6 +429,14 @@ PtxValue PtxWriter::product(ExprId id, const PtxValue& a, const PtxValue& b) {
 const Operand* PtxWriter::known(Known what, std::uint32_t number, ExprId expr) const {
   const auto found = known_.find(key(what, number, expr));
   return found == known_.end() ? nullptr : &found->second;
+}
+
+template <class Make>
+Operand PtxWriter::once(Known what, std::uint32_t number, ExprId expr, Make make) {
+  if (const Operand* found = known(what, number, expr)) return *found;
+  const Operand value = make();
+  remember(what, number, expr, value);
+  return value;
 }
 
 void PtxWriter::remember(Known what, std::uint32_t number, ExprId expr, const Operand& value) {
@@ -475,45 +455,34 @@ PtxAddress PtxWriter::address(BufferId buffer, ExprId base, std::int64_t offset)
   const std::uint32_t log = log2_stride(decl);
   const Known what = is_shared ? Known::Shared : Known::Address;
   const std::uint32_t number = is_shared ? log : buffer.index;
-  if (const Operand* found = known(what, number, base)) return {*found, bytes};
-  const Operand index = ops_.whole(value(base)).parts[0];
-  const Operand shift = literal(log);
-  Operand sum;
-  if (is_shared) {
-    sum = code_.word("add", "u32", {begin, code_.word("shl", "b32", {index, shift})});
-  } else {
-    Operand scaled;
-    if (const Operand* found = known(Known::Scaled, log, base)) {
-      scaled = *found;
-    } else {
-      scaled = code_.wide("shl", "b64", {code_.wide("cvt.u64", "u32", {index}), shift});
-      remember(Known::Scaled, log, base, scaled);
+  const auto make = [&] {
+    const Operand index = ops_.whole(value(base)).parts[0];
+    const Operand shift = literal(log);
+    if (is_shared) {
+      return code_.word("add", "u32", {begin, code_.word("shl", "b32", {index, shift})});
     }
-    sum = code_.wide("add", "u64", {begin, scaled});
-  }
-  remember(what, number, base, sum);
-  return {sum, bytes};
+    const Operand scaled = once(Known::Scaled, log, base, [&] {
+      return code_.wide("shl", "b64", {code_.wide("cvt.u64", "u32", {index}), shift});
+    });
+    return code_.wide("add", "u64", {begin, scaled});
+  };
+  return {once(what, number, base, make), bytes};
 }
 
 Operand PtxWriter::in_bounds(BufferId buffer, ExprId index) {
-  if (const Operand* found = known(Known::Check, buffer.index, index)) return *found;
-  const Operand number = ops_.whole(value(index)).parts[0];
-  const Operand inside =
-      code_.predicate("setp.lt", "u32", {number, frame_.memory[buffer.index].length});
-  remember(Known::Check, buffer.index, index, inside);
-  return inside;
+  return once(Known::Check, buffer.index, index, [&] {
+    const Operand number = ops_.whole(value(index)).parts[0];
+    return code_.predicate("setp.lt", "u32", {number, frame_.memory[buffer.index].length});
+  });
 }
 
 // What has to hold for an access to happen, if anything.
 Operand PtxWriter::runs(BufferId buffer, const AccessPlace& at) {
   Operand condition;
   if (at.condition.exists()) condition = ops_.truth(value(at.condition));
-  return at.checked ? both(condition, in_bounds(buffer, at.index)) : condition;
-}
-
-Operand PtxWriter::both(const Operand& a, const Operand& b) {
-  if (!a.exists() || !b.exists()) return a.exists() ? a : b;
-  return code_.predicate("and", "pred", {a, b});
+  if (!at.checked) return condition;
+  const Operand inside = in_bounds(buffer, at.index);
+  return condition.exists() ? code_.predicate("and", "pred", {condition, inside}) : inside;
 }
 
 // What the registers of a loaded element hold.
@@ -527,14 +496,14 @@ PtxValue PtxWriter::value_of(DataType element, std::span<const Operand> parts) {
 PtxValue PtxWriter::load(ExprId id) {
   const Expr& expr = body_[id];
   const BufferId from{expr.imm};
-  if (is_limits(from)) return {DataType::U32, false, {frame_.words[body_[expr.args[0]].imm]}};
+  if (is_limits(from)) return PtxValue::word(frame_.words[body_[expr.args[0]].imm]);
   const BufferDecl& buffer = program_.buffers[expr.imm];
   const std::uint32_t parts = ptx_parts(loaded_type(buffer.element));
   const Kind kind = ptx_kind(buffer.element);
   const AccessPlace& at = places_.at(lowered_.bounds, at_, id);
   if (at.pack != AccessPlace::kNoPack) {
     const AccessPack& pack = places_.packs[at.pack];
-    std::vector<Operand>& all = loaded_[at.pack];
+    std::vector<Operand>& all = packed_[at.pack];
     if (all.empty()) {
       const PtxAddress begin = address(from, pack.base, pack.offset);
       for (std::uint32_t i = 0; i < pack.width * parts; ++i) all.push_back(code_.fresh(kind));
@@ -546,9 +515,7 @@ PtxValue PtxWriter::load(ExprId id) {
   const PtxAddress begin = address(from, at.base, at.offset);
   std::vector<Operand> to;
   if (parts == 1 && !condition.exists()) {
-    to.push_back(code_.define(
-        kind, std::string(space(buffer, true)) + (kind == Kind::Wide ? ".u64" : ".u32"), ", ",
-        begin));
+    to.push_back(code_.define(kind, access(buffer, true, 1), ", ", begin));
     return value_of(buffer.element, to);
   }
   for (std::uint32_t i = 0; i < parts; ++i) to.push_back(code_.fresh(kind));
@@ -556,11 +523,14 @@ PtxValue PtxWriter::load(ExprId id) {
   return value_of(buffer.element, to);
 }
 
-// Nobody writes what is only read, so that loads of it may move.
-std::string_view PtxWriter::space(const BufferDecl& buffer, bool loads) const {
-  if (is_workgroup(buffer)) return loads ? "ld.shared" : "st.shared";
-  if (!loads) return "st.global";
-  return is_written(buffer.access) ? "ld.global" : "ld.global.nc";
+// How an instruction moves several registers at once. Nobody writes what is only read, so that
+// loads of it may move.
+std::string PtxWriter::access(const BufferDecl& buffer, bool loads, std::size_t parts) const {
+  std::string text = loads ? "ld" : "st";
+  text += is_workgroup(buffer) ? ".shared" : ".global";
+  if (loads && !is_workgroup(buffer) && !is_written(buffer.access)) text += ".nc";
+  text += parts == 1 ? "" : parts == 2 ? ".v2" : ".v4";
+  return text + (ptx_kind(buffer.element) == Kind::Wide ? ".u64" : ".u32");
 }
 
 void PtxWriter::put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
@@ -568,20 +538,17 @@ void PtxWriter::put_load(const BufferDecl& buffer, const Operand& condition, con
   // Also where nobody looks at what was not loaded: a register without a value may be anything, and
   // ptxas took it for what is loaded from there under another condition. ptxas joins tests of a
   // zero that it knows wrongly (docs/backends/cuda.md), so this one is loaded.
-  if (condition.exists()) {
-    for (const Operand& part : to) {
-      const bool is_wide = part.kind == Kind::Wide;
-      code_.put(is_wide ? "ld.const.u64 " : "ld.const.u32 ", part, ", [_zero]");
-    }
+  for (const Operand& part : to) {
+    if (!condition.exists()) break;
+    code_.put(part.kind == Kind::Wide ? "ld.const.u64 " : "ld.const.u32 ", part, ", [_zero]");
   }
-  code_.put_if(condition, space(buffer, true), width_of(to.size()), element_of(buffer), to, ", ",
-               from);
+  code_.put_if(condition, access(buffer, true, to.size()), " ", to, ", ", from);
 }
 
 void PtxWriter::put_store(const BufferDecl& buffer, const Operand& condition, const PtxAddress& to,
                           std::vector<Operand> from) {
   for (Operand& part : from) part = code_.in_register(part, ptx_kind(buffer.element));
-  code_.put_if(condition, space(buffer, false), width_of(from.size()), element_of(buffer), to, ", ",
+  code_.put_if(condition, access(buffer, false, from.size()), " ", to, ", ",
                std::span<const Operand>(from));
 }
 

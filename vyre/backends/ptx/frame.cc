@@ -12,8 +12,6 @@ constexpr std::uint32_t kResident = 1536;  // threads on a multiprocessor, so th
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
 
-bool is_workgroup(const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }
-
 // Where threads wait for each other others should run, and several invocations in each take
 // registers from them.
 std::string room(const Lowered& lowered) {
@@ -31,6 +29,9 @@ std::string room(const Lowered& lowered) {
 
 PtxFrame::PtxFrame(PtxCode& code, const Lowered& lowered, std::string_view entry)
     : memory(lowered.program.buffers.size()),
+      code_(code),
+      lowered_(lowered),
+      program_(lowered.program),
       entry_(entry.empty() ? "vyre_" + lowered.program.name.substr(0, 200) : std::string(entry)) {
   for (std::string_view name :
        {"first_block_x", "first_block_y", "first_block_z", "shared_memory"}) {
@@ -39,135 +40,127 @@ PtxFrame::PtxFrame(PtxCode& code, const Lowered& lowered, std::string_view entry
   for (std::size_t i = 0; i < lowered.launch.limits.size(); ++i) {
     code.unique("limit_" + std::to_string(i));
   }
-  find_memory(lowered);
-  put_parameters(code, lowered);
-  put_ids(code, lowered.program);
-  put_shared(code, lowered.program);
+  find_memory();
+  put_parameters();
+  put_ids();
+  put_shared();
 }
 
-void PtxFrame::find_memory(const Lowered& lowered) {
-  const Program& program = lowered.program;
-  for (const Expr& expr : program.body.exprs) {
+void PtxFrame::find_memory() {
+  for (const Expr& expr : program_.body.exprs) {
     if (expr.op == Operation::Load) memory[expr.imm].is_used = true;
     if (expr.op == Operation::Length) memory[expr.imm].needs_length = true;
   }
-  for (const Stmt& stmt : program.body.stmts) {
-    if (const Store* store = std::get_if<Store>(&stmt)) memory[store->buffer.index].is_used = true;
-    if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
-      memory[atomic->buffer.index].is_used = true;
-    }
-  }
-  const std::vector<CheckedAccess>& accesses = lowered.bounds.accesses;
+  const auto use = [&](const auto& stmt) {
+    if constexpr (requires { stmt.buffer; }) memory[stmt.buffer.index].is_used = true;
+  };
+  for (const Stmt& stmt : program_.body.stmts) std::visit(use, stmt);
+  const std::vector<CheckedAccess>& accesses = lowered_.bounds.accesses;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
-    if (lowered.places.all[i].checked) memory[accesses[i].buffer.index].needs_length = true;
+    if (lowered_.places.all[i].checked) memory[accesses[i].buffer.index].needs_length = true;
   }
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    if (is_workgroup(program.buffers[i])) memory[i].length = literal(program.buffers[i].count);
+    if (is_workgroup(program_.buffers[i])) memory[i].length = literal(program_.buffers[i].count);
   }
 }
 
 // Those that are used get registers.
-void PtxFrame::put_parameters(PtxCode& code, const Lowered& lowered) {
-  const Program& program = lowered.program;
-  std::string& list = parameters_;
-  const auto add = [&](std::string_view type, const std::string& name) {
-    list += (list.empty() ? "\n\t.param ." : ",\n\t.param .") + std::string(type) + " " + name;
+void PtxFrame::put_parameters() {
+  // Adds one; gives where it is.
+  const auto add = [&](std::string_view type, const std::string& name) -> PtxAddress {
+    parameters_ += parameters_.empty() ? "\n\t.param ." : ",\n\t.param .";
+    parameters_ += std::string(type) + " " + name;
+    return {code_.symbol(name)};
   };
   const auto is_given = [&](std::size_t i) {
-    return !is_workgroup(program.buffers[i]) && BufferId{i} != lowered.launch.uniform;
+    return !is_workgroup(program_.buffers[i]) && BufferId{i} != lowered_.launch.uniform;
   };
   std::size_t count = 0;
   for (std::size_t i = 0; i < memory.size(); ++i) count += is_given(i) ? 1 : 0;
   has_table_ = count > kPtxMaxDirect;
-  Operand table;
+  const std::string space = has_table_ ? "ld.global.nc" : "ld.param";
+  PtxAddress row;  // of the table
   if (has_table_) {
-    const std::string name = code.unique("buffers");
-    add("u64", name);
-    table = code.define(Kind::Wide, "ld.param.u64", ", [", name, "]");
-    table = code.wide("cvta.to.global", "u64", {table});
+    const PtxAddress given = add("u64", code_.unique("buffers"));
+    const Operand table = code_.define(Kind::Wide, "ld.param.u64", ", ", given);
+    row = {code_.wide("cvta.to.global", "u64", {table})};
   }
-  std::int64_t row = 0;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (!is_given(i)) continue;
     Memory& own = memory[i];
-    const std::string name = program.buffers[i].name.substr(0, 32);
-    std::string address;
-    std::string length;
+    const std::string name = program_.buffers[i].name.substr(0, 32);
+    PtxAddress address = row;
+    PtxAddress length{row.base, row.offset + 8};
+    row.offset += 16;
     if (!has_table_) {
-      add("u64", address = code.unique(name + "_address"));
-      add("u32", length = code.unique(name + "_length"));
+      address = add("u64", code_.unique(name + "_address"));
+      length = add("u32", code_.unique(name + "_length"));
     }
     if (own.is_used) {
-      const Operand given =
-          has_table_
-              ? code.define(Kind::Wide, "ld.global.nc.u64", ", ", PtxAddress{table, row * 16})
-              : code.define(Kind::Wide, "ld.param.u64", ", [", address, "]");
-      own.address = code.named(Kind::Wide, program.buffers[i].name, false);
-      code.put("cvta.to.global.u64 ", own.address, ", ", given);
+      const Operand given = code_.define(Kind::Wide, space + ".u64", ", ", address);
+      own.address = code_.named(Kind::Wide, program_.buffers[i].name, false);
+      code_.put("cvta.to.global.u64 ", own.address, ", ", given);
     }
     if (own.needs_length) {
-      own.length = code.named(Kind::Word, "len_" + name, false);
-      has_table_ ? code.put("ld.global.nc.u32 ", own.length, ", ", PtxAddress{table, row * 16 + 8})
-                 : code.put("ld.param.u32 ", own.length, ", [", length, "]");
+      own.length = code_.named(Kind::Word, "len_" + name, false);
+      code_.put(space, ".u32 ", own.length, ", ", length);
     }
-    ++row;
   }
   for (const char axis : {'x', 'y', 'z'}) add("u32", std::string("first_block_") + axis);
-  for (std::size_t i = 0; i < lowered.launch.limits.size(); ++i) {
-    const std::string name = "limit_" + std::to_string(i);
-    add("u32", name);
-    words.push_back(code.define(Kind::Word, "ld.param.u32", ", [", name, "]"));
+  for (std::size_t i = 0; i < lowered_.launch.limits.size(); ++i) {
+    const PtxAddress given = add("u32", "limit_" + std::to_string(i));
+    words.push_back(code_.define(Kind::Word, "ld.param.u32", ", ", given));
   }
 }
 
 // A block of threads is a workgroup.
-void PtxFrame::put_ids(PtxCode& code, const Program& program) {
+void PtxFrame::put_ids() {
   std::array<bool, 3> invocations{};
   std::array<bool, 3> workgroups{};
   std::array<bool, 3> locals{};
-  for (const Expr& expr : program.body.exprs) {
+  for (const Expr& expr : program_.body.exprs) {
     if (expr.op == Operation::InvocationId) invocations[expr.detail] = true;
     if (expr.op == Operation::WorkgroupId) workgroups[expr.detail] = true;
     if (expr.op == Operation::LocalId) locals[expr.detail] = true;
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::string name(1, "xyz"[axis]);
-    const std::uint32_t size = program.workgroup_size[axis];
+    const std::uint32_t size = program_.workgroup_size[axis];
     local[axis] = literal(0);
     if (size > 1 && (invocations[axis] || locals[axis])) {
-      local[axis] = code.named(Kind::Word, "local_" + name, false);
-      code.put("mov.u32 ", local[axis], ", %tid." + name);
+      local[axis] = code_.named(Kind::Word, "local_" + name, false);
+      code_.put("mov.u32 ", local[axis], ", %tid." + name);
     }
     if (!invocations[axis] && !workgroups[axis]) continue;
-    const Operand block = code.define(Kind::Word, "mov.u32", ", %ctaid." + name);
-    const Operand begin = code.define(Kind::Word, "ld.param.u32", ", [first_block_" + name + "]");
-    workgroup[axis] = code.named(Kind::Word, "workgroup_" + name, false);
-    code.put("add.u32 ", workgroup[axis], ", ", block, ", ", begin);
+    const Operand block = code_.define(Kind::Word, "mov.u32", ", %ctaid." + name);
+    const Operand begin = code_.define(Kind::Word, "ld.param.u32", ", [first_block_" + name + "]");
+    workgroup[axis] = code_.named(Kind::Word, "workgroup_" + name, false);
+    code_.put("add.u32 ", workgroup[axis], ", ", block, ", ", begin);
     if (!invocations[axis]) continue;
-    invocation[axis] = code.named(Kind::Word, "invocation_" + name, false);
-    code.put("mad.lo.u32 ", invocation[axis], ", ", workgroup[axis], ", ", literal(size), ", ",
-             local[axis]);
+    invocation[axis] = code_.named(Kind::Word, "invocation_" + name, false);
+    code_.put("mad.lo.u32 ", invocation[axis], ", ", workgroup[axis], ", ", literal(size), ", ",
+              local[axis]);
   }
 }
 
 // All of it has one name, so that elements of several buffers share an address.
-void PtxFrame::put_shared(PtxCode& code, const Program& program) {
+void PtxFrame::put_shared() {
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    if (!is_workgroup(program.buffers[i]) || !memory[i].is_used) continue;
+    if (!is_workgroup(program_.buffers[i]) || !memory[i].is_used) continue;
     memory[i].shared_at = shared_bytes_;
-    shared_bytes_ += static_cast<std::uint32_t>(ptx_shared_bytes(program.buffers[i]));
+    shared_bytes_ += static_cast<std::uint32_t>(ptx_shared_bytes(program_.buffers[i]));
   }
   if (shared_bytes_ == 0) return;
   const bool is_static = shared_bytes_ <= kPtxMaxStaticShared;
   shared =
-      code.define(Kind::Word, "mov.u32", ", ", is_static ? "shared_memory" : entry_ + "_shared");
+      code_.define(Kind::Word, "mov.u32", ", ", is_static ? "shared_memory" : entry_ + "_shared");
 }
 
-PtxKernel PtxFrame::kernel(const Lowered& lowered, const PtxCode& code) const {
+PtxKernel PtxFrame::kernel() const {
   PtxKernel kernel;
   kernel.entry = entry_;
-  kernel.launch = lowered.launch;
-  kernel.block = lowered.program.workgroup_size;
+  kernel.launch = lowered_.launch;
+  kernel.block = program_.workgroup_size;
   kernel.has_table = has_table_;
   const std::string bytes = std::to_string(shared_bytes_);
   std::string inside;
@@ -178,13 +171,13 @@ PtxKernel PtxFrame::kernel(const Lowered& lowered, const PtxCode& code) const {
   } else if (shared_bytes_ > 0) {
     inside = "\t.shared .align 16 .b8 shared_memory[" + bytes + "];\n";
   }
-  const auto& groups = lowered.launch.groups;
+  const auto& groups = lowered_.launch.groups;
   const auto& block = kernel.block;
   kernel.text += "// workgroups of a block: " + std::to_string(groups[0]) + " x " +
                  std::to_string(groups[1]) + " x 1\n.visible .entry " + entry_ + "(" + parameters_ +
                  "\n)\n.reqntid " + std::to_string(block[0]) + ", " + std::to_string(block[1]) +
-                 ", " + std::to_string(block[2]) + room(lowered) + "\n{\n" + inside +
-                 code.declarations() + code.text() + "}\n";
+                 ", " + std::to_string(block[2]) + room(lowered_) + "\n{\n" + inside +
+                 code_.declarations() + code_.text() + "}\n";
   return kernel;
 }
 

@@ -30,14 +30,17 @@ struct PtxFrame {
   // Writes the instructions that a kernel begins with.
   PtxFrame(PtxCode& code, const Lowered& lowered, std::string_view entry);
   // The kernel, once all of its instructions are written.
-  PtxKernel kernel(const Lowered& lowered, const PtxCode& code) const;
+  PtxKernel kernel() const;
 
  private:
-  void find_memory(const Lowered& lowered);
-  void put_parameters(PtxCode& code, const Lowered& lowered);
-  void put_ids(PtxCode& code, const Program& program);
-  void put_shared(PtxCode& code, const Program& program);
+  void find_memory();
+  void put_parameters();
+  void put_ids();
+  void put_shared();
 
+  PtxCode& code_;
+  const Lowered& lowered_;
+  const Program& program_;
   std::string entry_;
   std::string parameters_;
   bool has_table_ = false;

@@ -24,25 +24,10 @@ constexpr std::size_t kStaged = std::size_t{4} << 20;
 
 }  // namespace
 
-Diagnostic failed_gpu(const cuda::Api& api, std::string_view gpu, cuda::Status status) {
-  if (status == cuda::kOutOfMemory) return diagnose<message::full_device>(gpu);
-  const std::string reason = describe(api, status);
-  if (status == cuda::kLaunchTimeout) return diagnose<message::slow_kernel>(gpu, reason);
-  return diagnose<message::failed_device>(gpu, reason);
-}
-
 CudaCode::~CudaCode() {
   if (module == nullptr) return;
-  const CudaGpu::Entered entered(api, context);
-  api.ModuleUnload(module);
-}
-
-CudaGpu::Entered::Entered(const cuda::Api& api, cuda::Context context)
-    : api_(api), is_done_(api.CtxPushCurrent(context) == cuda::kSuccess) {}
-
-CudaGpu::Entered::~Entered() {
-  cuda::Context context = nullptr;
-  if (is_done_) api_.CtxPopCurrent(&context);
+  const auto entered = gpu.enter();
+  gpu.api.ModuleUnload(module);
 }
 
 CudaGpu::CudaGpu(const cuda::Api& driver, cuda::Gpu number) : api(driver), number_(number) {
@@ -55,16 +40,18 @@ CudaGpu::CudaGpu(const cuda::Api& driver, cuda::Gpu number) : api(driver), numbe
   api.DeviceGetName(text, sizeof text, number_);
   text[sizeof text - 1] = '\0';
   sm = static_cast<int>(attribute(cuda::kMajor) * 10 + attribute(cuda::kMinor));
-  name = std::string(text) + ", sm_" + std::to_string(sm);
+  info.backend = "ptx";
+  info.name = std::string(text) + ", sm_" + std::to_string(sm);
   for (int axis = 0; axis < 3; ++axis) {
-    max_block[static_cast<std::size_t>(axis)] = attribute(cuda::kMaxBlockX + axis);
-    max_grid[static_cast<std::size_t>(axis)] = attribute(cuda::kMaxGridX + axis);
+    const auto at = static_cast<std::size_t>(axis);
+    info.max_workgroup_size[at] = attribute(cuda::kMaxBlockX + axis);
+    max_grid[at] = attribute(cuda::kMaxGridX + axis);
   }
-  max_threads = attribute(cuda::kMaxThreads);
-  max_shared = attribute(cuda::kMaxShared);
+  info.max_invocations = attribute(cuda::kMaxThreads);
+  info.max_workgroup_bytes = attribute(cuda::kMaxShared);
   std::size_t bytes = 0;
   api.DeviceTotalMem(&bytes, number_);
-  memory_bytes = bytes;
+  info.max_buffer_bytes = bytes;
 }
 
 CudaGpu::~CudaGpu() = default;
@@ -76,7 +63,7 @@ Result<void> CudaGpu::start() {
   if (context_ == nullptr) {
     if (const auto status = api.DevicePrimaryCtxRetain(&context_, number_)) return failure(status);
   }
-  const Entered entered(api, context_);
+  const cuda::Entered entered(api, context_);
   if (stream_ == nullptr) {
     if (const auto status = api.StreamCreate(&stream_, cuda::kNonBlocking)) return failure(status);
   }
@@ -92,6 +79,18 @@ Result<void> CudaGpu::start() {
   staging_ = std::make_unique<CudaStaging>(api, context_);
   is_started_.store(true, std::memory_order_release);
   return {};
+}
+
+Diagnostic CudaGpu::failure(cuda::Status status) const {
+  if (status == cuda::kOutOfMemory) return diagnose<message::full_device>(info.name);
+  const std::string reason = describe(api, status);
+  if (status == cuda::kLaunchTimeout) return diagnose<message::slow_kernel>(info.name, reason);
+  return diagnose<message::failed_device>(info.name, reason);
+}
+
+Result<void> CudaGpu::check(cuda::Status status) const {
+  if (status == cuda::kSuccess) return {};
+  return failure(status);
 }
 
 // --- Memory -------------------------------------------------------------------------------------
@@ -110,7 +109,7 @@ Result<cuda::Pointer> CudaGpu::allocate(std::uint64_t bytes) {
     api.MemPoolTrimTo(pool_, 0);
     status = take();
   }
-  if (status == cuda::kOutOfMemory) return diagnose<message::out_of_memory>(bytes, name);
+  if (status == cuda::kOutOfMemory) return diagnose<message::out_of_memory>(bytes, info.name);
   if (status != cuda::kSuccess) return failure(status);
   if (const auto wrong = api.MemsetD8Async(pointer, 0, bytes, stream_)) {
     free(pointer);
@@ -127,9 +126,7 @@ void CudaGpu::free(cuda::Pointer pointer) {
 Result<void> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) {
   if (bytes.empty()) return {};
   if (bytes.size() >= kStaged) {
-    const CudaStaging::Copied copied = staging_->write(to, bytes, stream_);
-    if (copied.status != cuda::kSuccess) return failure(copied.status);
-    if (copied.done) return {};
+    if (const auto status = staging_->write(to, bytes, stream_)) return check(*status);
   }
   cuda::Status status = api.MemcpyHtoDAsync(to, bytes.data(), bytes.size(), stream_);
   // The bytes have been taken when this is back, but not those of memory that the driver knows.
@@ -138,27 +135,32 @@ Result<void> CudaGpu::write(cuda::Pointer to, std::span<const std::byte> bytes) 
   void* to_kind = &kind;
   api.PointerGetAttributes(1, &which, &to_kind, reinterpret_cast<cuda::Pointer>(bytes.data()));
   if (status == cuda::kSuccess && kind != 0) status = api.StreamSynchronize(stream_);
-  if (status != cuda::kSuccess) return failure(status);
-  return {};
+  return check(status);
 }
 
 Result<void> CudaGpu::read(cuda::Pointer from, std::span<std::byte> bytes) {
   if (bytes.empty()) return {};
   if (bytes.size() >= kStaged) {
-    const CudaStaging::Copied copied = staging_->read(from, bytes, stream_);
-    if (copied.status != cuda::kSuccess) return failure(copied.status);
-    if (copied.done) return {};
+    if (const auto status = staging_->read(from, bytes, stream_)) return check(*status);
   }
   cuda::Status status = api.MemcpyDtoHAsync(bytes.data(), from, bytes.size(), stream_);
   if (status == cuda::kSuccess) status = api.StreamSynchronize(stream_);
-  if (status != cuda::kSuccess) return failure(status);
-  return {};
+  return check(status);
 }
 
 // --- Code ---------------------------------------------------------------------------------------
 
+// Why there is no machine code, or what is wrong with the GPU.
+Diagnostic CudaGpu::no_code(cuda::Status status, std::string_view program,
+                            std::string_view said) const {
+  if (!is_of_code(status)) return failure(status);
+  const std::string reason = describe(api, status);
+  return diagnose<message::no_machine_code>(
+      program, said.empty() ? reason : reason + ": " + shorten(said, 500));
+}
+
 Result<std::string> CudaGpu::assemble(const std::string& text, bool has_lines,
-                                      std::string_view program) {
+                                      std::string_view program) const {
   char log[4096] = "";
   int options[] = {cuda::kErrorLog, cuda::kErrorLogBytes, cuda::kLineInfo};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log),
@@ -177,13 +179,10 @@ Result<std::string> CudaGpu::assemble(const std::string& text, bool has_lines,
     api.LinkDestroy(linker);
   }
   if (status == cuda::kSuccess) return code;
-  if (!is_of_code(status)) return failure(status);
   log[sizeof log - 1] = '\0';
   std::string said = log;
   said.erase(said.find_last_not_of(" \n") + 1);
-  const std::string reason = describe(api, status);
-  return diagnose<message::no_machine_code>(
-      program, said.empty() ? reason : reason + ": " + shorten(said, 500));
+  return no_code(status, program, said);
 }
 
 std::string CudaGpu::cache_key(const std::string& text) const {
@@ -200,15 +199,14 @@ Result<std::shared_ptr<const CudaCode>> CudaGpu::load(const PtxKernel& kernel,
     if (known != modules_.end()) return known->second;
   }
   const std::string key = cache_key(text);
-  auto code = std::make_shared<CudaCode>(api, context_);
+  auto code = std::make_shared<CudaCode>(*this);
   const std::optional<std::string> kept = read_cache(key);
   if (!kept || api.ModuleLoadData(&code->module, kept->data()) != cuda::kSuccess) {
     const Result<std::string> made = assemble(text, !kernel.file.empty(), program);
     if (!made) return made.diagnostics();
     if (const auto status = api.ModuleLoadData(&code->module, made->data())) {
       code->module = nullptr;
-      if (!is_of_code(status)) return failure(status);
-      return diagnose<message::no_machine_code>(program, describe(api, status));
+      return no_code(status, program);
     }
     write_cache(key, *made);
   }
@@ -222,10 +220,7 @@ Result<std::shared_ptr<const CudaCode>> CudaGpu::load(const PtxKernel& kernel,
     status = api.FuncSetAttribute(code->function, cuda::kDynamicShared,
                                   static_cast<int>(kernel.dynamic_shared));
   }
-  if (status != cuda::kSuccess) {
-    if (!is_of_code(status)) return failure(status);
-    return diagnose<message::no_machine_code>(program, describe(api, status));
-  }
+  if (status != cuda::kSuccess) return no_code(status, program);
   const std::lock_guard lock(modules_mutex_);
   // To unload a module waits for what runs.
   if (modules_.size() >= kMaxModules && !is_abandoned) modules_.clear();
@@ -234,28 +229,19 @@ Result<std::shared_ptr<const CudaCode>> CudaGpu::load(const PtxKernel& kernel,
 
 // --- Events -------------------------------------------------------------------------------------
 
-Result<std::vector<cuda::Event>> CudaGpu::take_events(std::size_t count) {
-  std::vector<cuda::Event> taken;
-  taken.reserve(count);
+cuda::Status CudaGpu::take_event(cuda::Event& event) {
   {
     const std::lock_guard lock(events_mutex_);
-    while (taken.size() < count && !events_.empty()) {
-      taken.push_back(events_.back());
+    if (!events_.empty()) {
+      event = events_.back();
       events_.pop_back();
+      return cuda::kSuccess;
     }
   }
-  while (taken.size() < count) {
-    cuda::Event event = nullptr;
-    if (const auto status = api.EventCreate(&event, 0)) {
-      give_back(std::move(taken));
-      return failure(status);
-    }
-    taken.push_back(event);
-  }
-  return taken;
+  return api.EventCreate(&event, 0);
 }
 
-void CudaGpu::give_back(std::vector<cuda::Event> events) {
+void CudaGpu::give_back(const std::vector<cuda::Event>& events) {
   const std::lock_guard lock(events_mutex_);
   events_.insert(events_.end(), events.begin(), events.end());
 }
@@ -276,7 +262,7 @@ CudaGpu* find_gpu(const cuda::Api& api, std::uint32_t number, std::string& reaso
     gpu = std::make_unique<CudaGpu>(api, handle);
   }
   if (gpu->sm < kOldestSm) {
-    reason = gpu->name + " is too old: programs run from sm_75 on, which is 2018's GPUs";
+    reason = gpu->info.name + " is too old: programs run from sm_75 on, which is 2018's GPUs";
     return nullptr;
   }
   return gpu.get();

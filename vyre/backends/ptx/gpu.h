@@ -13,26 +13,24 @@
 #include <string>
 #include <vector>
 
+#include "vyre/backends/backend.h"
 #include "vyre/backends/ptx/cuda.h"
 #include "vyre/backends/ptx/emit.h"
 #include "vyre/base/result.h"
 
 namespace vyre {
 
+class CudaGpu;
 class CudaStaging;
-
-// What ended a kernel or a GPU, with what helps.
-Diagnostic failed_gpu(const cuda::Api& api, std::string_view gpu, cuda::Status status);
 
 // A kernel as machine code on a GPU.
 struct CudaCode {
-  CudaCode(const cuda::Api& driver, cuda::Context owner) : api(driver), context(owner) {}
+  explicit CudaCode(const CudaGpu& owner) : gpu(owner) {}
   ~CudaCode();
   CudaCode(const CudaCode&) = delete;
   CudaCode& operator=(const CudaCode&) = delete;
 
-  const cuda::Api& api;
-  cuda::Context context;
+  const CudaGpu& gpu;
   cuda::Module module = nullptr;
   cuda::Function function = nullptr;
 };
@@ -42,21 +40,9 @@ class CudaGpu {
   CudaGpu(const cuda::Api& driver, cuda::Gpu number);
   ~CudaGpu();
 
-  // The context is the calling thread's for as long as this lives.
-  class Entered {
-   public:
-    Entered(const cuda::Api& api, cuda::Context context);
-    ~Entered();
-    Entered(const Entered&) = delete;
-    Entered& operator=(const Entered&) = delete;
-
-   private:
-    const cuda::Api& api_;
-    bool is_done_;
-  };
   // Makes the context when it is first needed: that takes as long as a thousand launches.
   Result<void> start();
-  Entered enter() const { return {api, context_}; }
+  cuda::Entered enter() const { return {api, context_}; }
 
   // All that needs a GPU that has been started.
   cuda::Stream stream() const { return stream_; }
@@ -71,26 +57,27 @@ class CudaGpu {
   std::string cache_key(const std::string& text) const;
 
   // Events are made once and used again.
-  Result<std::vector<cuda::Event>> take_events(std::size_t count);
-  void give_back(std::vector<cuda::Event> events);
+  cuda::Status take_event(cuda::Event& event);
+  void give_back(const std::vector<cuda::Event>& events);
 
-  Diagnostic failure(cuda::Status status) const { return failed_gpu(api, name, status); }
+  // What ended a kernel or the GPU, with what helps.
+  Diagnostic failure(cuda::Status status) const;
+  Result<void> check(cuda::Status status) const;
 
   const cuda::Api& api;
-  std::string name;
-  int sm = 0;  // 90 is sm_90
-  std::array<std::uint32_t, 3> max_block{};
-  std::array<std::uint32_t, 3> max_grid{};
-  std::uint32_t max_threads = 0;
-  std::uint64_t max_shared = 0;
-  std::uint64_t memory_bytes = 0;
+  DeviceInfo info;
+  int sm = 0;                               // 90 is sm_90
+  std::array<std::uint64_t, 3> max_grid{};  // of a launch
   // Held while work that belongs together goes to the stream.
   std::mutex submitting;
   // Something was left behind on the GPU that may never end.
   std::atomic<bool> is_abandoned = false;
 
  private:
-  Result<std::string> assemble(const std::string& text, bool has_lines, std::string_view program);
+  Result<std::string> assemble(const std::string& text, bool has_lines,
+                               std::string_view program) const;
+  Diagnostic no_code(cuda::Status status, std::string_view program,
+                     std::string_view said = {}) const;
 
   cuda::Gpu number_;
   std::mutex starting_;

@@ -1,6 +1,7 @@
 #include "vyre/backends/ptx/ops.h"
 
-#include <bit>
+#include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <iterator>
 #include <utility>
@@ -12,29 +13,34 @@ using Kind = PtxOperand::Kind;
 
 constexpr std::size_t kLongName = 40;  // of a register; more would not be read
 
+// How the registers of a kind begin, and what instructions call the kind.
+struct Spelling {
+  Kind kind;
+  std::string_view prefix;
+  std::string_view type;
+};
+constexpr Spelling kSpellings[] = {
+    {Kind::Word, "%r", "b32"}, {Kind::Wide, "%d", "b64"}, {Kind::Predicate, "%p", "pred"}};
+
+constexpr std::size_t number_of(Kind kind) {
+  return static_cast<std::size_t>(kind) - static_cast<std::size_t>(Kind::Word);
+}
+const Spelling& spelling(Kind kind) { return kSpellings[number_of(kind)]; }
+
 PtxOperand literal(std::uint64_t value) { return PtxCode::literal(value); }
 const PtxOperand kZero = literal(0);
 const PtxOperand kOne = literal(1);
 
 // How instructions call the numbers of a type: as they are, and as bits.
-bool is_wide_number(DataType type) { return type == DataType::U64; }
 std::string_view own(DataType type) {
-  return is_wide_number(type) ? "u64" : has_sign(type) ? "s32" : "u32";
+  return ptx_kind(type) == Kind::Wide ? "u64" : has_sign(type) ? "s32" : "u32";
 }
-std::string_view bits(DataType type) { return is_wide_number(type) ? "b64" : "b32"; }
+std::string_view bits(DataType type) { return spelling(ptx_kind(type)).type; }
 
 constexpr std::pair<Operation, std::string_view> kComparisons[] = {
     {Operation::Eq, "setp.eq"}, {Operation::Ne, "setp.ne"}, {Operation::Lt, "setp.lt"},
     {Operation::Gt, "setp.gt"}, {Operation::Le, "setp.le"}, {Operation::Ge, "setp.ge"},
 };
-
-// The instruction for a comparison; empty for another operation.
-std::string_view comparison(Operation op) {
-  for (const auto& [each, name] : kComparisons) {
-    if (each == op) return name;
-  }
-  return {};
-}
 
 bool is_logical(Operation op) {
   return op == Operation::And || op == Operation::Or || op == Operation::LogicalNot;
@@ -55,17 +61,15 @@ bool is_bit(const PtxValue& value) {
 
 // --- Code ---------------------------------------------------------------------------------------
 
-PtxOperand PtxCode::fresh(Kind kind) {
-  return {kind, counts_[static_cast<std::size_t>(kind) - static_cast<std::size_t>(Kind::Word)]++};
-}
+PtxOperand PtxCode::fresh(Kind kind) { return {kind, counts_[number_of(kind)]++}; }
 
 std::string PtxCode::unique(std::string_view name) {
   std::string text(name.substr(0, kLongName));
-  if (taken_.insert(text).second) return text;
-  std::uint32_t& number = numbered_[text];
-  for (;;) {
-    std::string other = text + "_" + std::to_string(++number + 1);
-    if (taken_.insert(other).second) return other;
+  std::uint32_t& wanted = taken_[text];
+  if (++wanted == 1) return text;
+  for (;; ++wanted) {
+    std::string other = text + "_" + std::to_string(wanted);
+    if (taken_.try_emplace(other, 1).second) return other;
   }
 }
 
@@ -74,19 +78,18 @@ PtxOperand PtxCode::named(Kind kind, std::string_view name, bool is_mutable) {
   return {Kind::Named, names_.size() - 1};
 }
 
+PtxOperand PtxCode::symbol(std::string_view name) {
+  names_.push_back({std::string(name), Kind::Nothing, false});
+  return {Kind::Named, names_.size() - 1};
+}
+
 void PtxCode::append(const Operand& operand) {
   switch (operand.kind) {
     case Kind::Nothing: break;
     case Kind::Word:
-      text_ += "%r";
-      append(operand.value);
-      break;
     case Kind::Wide:
-      text_ += "%d";
-      append(operand.value);
-      break;
     case Kind::Predicate:
-      text_ += "%p";
+      text_ += spelling(operand.kind).prefix;
       append(operand.value);
       break;
     case Kind::Named: text_ += names_[operand.value].text; break;
@@ -152,12 +155,7 @@ Kind PtxCode::kind_of(const Operand& operand) const {
 
 void PtxCode::move(const Operand& to, const Operand& from, const Operand& condition) {
   if (to == from) return;
-  const Kind kind = kind_of(to);
-  put_if(condition,
-         kind == Kind::Word   ? "mov.b32 "
-         : kind == Kind::Wide ? "mov.b64 "
-                              : "mov.pred ",
-         to, ", ", from);
+  put_if(condition, "mov.", spelling(kind_of(to)).type, " ", to, ", ", from);
 }
 
 void PtxCode::move_last(const Operand& to, const Operand& from) {
@@ -167,12 +165,7 @@ void PtxCode::move_last(const Operand& to, const Operand& from) {
 }
 
 PtxOperand PtxCode::in_register(const Operand& operand, Kind kind) {
-  if (!operand.is_literal()) return operand;
-  return make(kind, "mov",
-              kind == Kind::Word   ? "b32"
-              : kind == Kind::Wide ? "b64"
-                                   : "pred",
-              {operand});
+  return operand.is_literal() ? make(kind, "mov", spelling(kind).type, {operand}) : operand;
 }
 
 void PtxCode::put_label(std::string_view what, std::uint32_t label) {
@@ -186,22 +179,19 @@ void PtxCode::raw(std::string_view text) { text_ += text; }
 
 std::string PtxCode::declarations() const {
   std::string out;
-  const auto declare = [&](std::string_view type, std::string_view prefix, std::uint64_t count) {
-    if (count == 0) return;
-    out += "\t.reg ." + std::string(type) + " %" + std::string(prefix) + "<" +
+  for (const Spelling& each : kSpellings) {
+    const std::uint64_t count = counts_[number_of(each.kind)];
+    if (count == 0) continue;
+    out += "\t.reg ." + std::string(each.type) + " " + std::string(each.prefix) + "<" +
            std::to_string(count) + ">;\n";
-  };
-  declare("b32", "r", counts_[0]);
-  declare("b64", "d", counts_[1]);
-  declare("pred", "p", counts_[2]);
+  }
   constexpr std::size_t kPerLine = 8;
-  for (const auto& [kind, type] : {std::pair(Kind::Word, "b32"), std::pair(Kind::Wide, "b64"),
-                                   std::pair(Kind::Predicate, "pred")}) {
+  for (const Spelling& each : kSpellings) {
     std::size_t count = 0;
     for (const Name& name : names_) {
-      if (name.kind != kind) continue;
-      out += count % kPerLine == 0 ? (count == 0 ? "\t.reg ." : ";\n\t.reg .") + std::string(type)
-                                   : ",";
+      if (name.kind != each.kind) continue;
+      if (count > 0) out += count % kPerLine == 0 ? ";\n" : ",";
+      if (count % kPerLine == 0) out += "\t.reg ." + std::string(each.type);
       out += " " + name.text;
       ++count;
     }
@@ -211,25 +201,6 @@ std::string PtxCode::declarations() const {
 }
 
 // --- Values -------------------------------------------------------------------------------------
-
-std::uint32_t ptx_parts(DataType type) {
-  switch (type) {
-    case DataType::U32:
-    case DataType::I32:
-    case DataType::Bool:
-    case DataType::U64: return 1;
-    case DataType::U128:
-    case DataType::Vec2U32: return 2;
-    case DataType::Vec4U32: return 4;
-    case DataType::Unknown:
-    case DataType::Bytes: break;  // no value has it
-  }
-  return 0;
-}
-
-Kind ptx_kind(DataType type) {
-  return type == DataType::U64 || type == DataType::U128 ? Kind::Wide : Kind::Word;
-}
 
 std::string_view ptx_atomic(AtomicOp op, DataType element) {
   const bool is_signed = has_sign(element);
@@ -272,7 +243,7 @@ PtxOperand PtxOps::either(Kind kind, Operand condition, Operand yes, Operand no)
     condition = code_.predicate("not", "pred", {condition});
     std::swap(yes, no);
   }
-  return code_.make(kind, "selp", kind == Kind::Wide ? "b64" : "b32", {yes, no, condition});
+  return code_.make(kind, "selp", spelling(kind).type, {yes, no, condition});
 }
 
 PtxOperand PtxOps::truth(const PtxValue& value) {
@@ -340,21 +311,22 @@ PtxValue PtxOps::select(const PtxValue& condition, const PtxValue& yes, const Pt
 
 // --- Operations ---------------------------------------------------------------------------------
 
-PtxValue PtxOps::apply(Operation op, const PtxValue& a, const PtxValue& b) {
-  const bool unary = arity(op) == 1;
-  const DataType type = result_of(op, a.type);
+PtxValue PtxOps::apply(Operation op, const PtxValue& a, const PtxValue& b,
+                       const Places::Divisor& divisor) {
   const bool on_tests = is_on_tests(op) && is_bit(a) && is_bit(b) && (a.is_test || b.is_test);
   if (a.type == DataType::Bool || is_logical(op) || on_tests) return of_tests(op, a, b);
   const PtxValue x = whole(a);
-  const PtxValue y = unary ? PtxValue{} : whole(b);
-  if (a.type == DataType::U128) return of_pair(op, x, y);
-  if (!comparison(op).empty() && !is_vector(a.type)) {
-    return test(compare(op, a.type, x.parts[0], y.parts[0]));
+  const PtxValue y = arity(op) == 1 ? PtxValue{} : whole(b);
+  if (a.type == DataType::U128) {
+    return of_pairs(op, {x.parts[0], x.parts[1]}, {y.parts[0], y.parts[1]});
+  }
+  if (gives_truth(op) && !is_vector(a.type)) {
+    return {DataType::U32, true, {compare(op, a.type, x.parts[0], y.parts[0])}};
   }
   const DataType each = is_vector(a.type) ? DataType::U32 : a.type;
-  PtxValue result{type, false, {}};
+  PtxValue result{result_of(op, a.type), false, {}};
   for (std::size_t i = 0; i < ptx_parts(a.type); ++i) {
-    result.parts[i] = number(op, each, x.parts[i], y.parts[i]);
+    result.parts[i] = number(op, each, x.parts[i], y.parts[i], divisor);
   }
   return result;
 }
@@ -377,7 +349,9 @@ PtxValue PtxOps::of_tests(Operation op, const PtxValue& a, const PtxValue& b) {
 }
 
 PtxOperand PtxOps::compare(Operation op, DataType type, Operand a, Operand b) {
-  return code_.predicate(comparison(op), own(type), {a, b});
+  const auto* found =
+      std::ranges::find(kComparisons, op, &std::pair<Operation, std::string_view>::first);
+  return code_.predicate(found->second, own(type), {a, b});
 }
 
 // A count is taken modulo the width; instructions would clamp it.
@@ -394,9 +368,10 @@ PtxOperand PtxOps::negated(Operand a) {
 }
 
 // On one number of u32, i32 or u64.
-PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
-  const bool wide = is_wide_number(type);
-  const Kind kind = wide ? Kind::Wide : Kind::Word;
+PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b,
+                          const Places::Divisor& divisor) {
+  const Kind kind = ptx_kind(type);
+  const bool wide = kind == Kind::Wide;
   const std::uint32_t width = wide ? 64 : 32;
   const auto make = [&](std::string_view name, std::string_view of, auto... sources) {
     return code_.make(kind, name, of, {sources...});
@@ -424,7 +399,7 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
     case Operation::Mul:
       return !wide && b.is(0xffffffff) ? negated(a) : make("mul.lo", own(type), a, b);
     case Operation::Div:
-    case Operation::Mod: return quotient(op, type, a, b);
+    case Operation::Mod: return quotient(op, type, a, b, divisor);
     case Operation::Min: return make("min", own(type), a, b);
     case Operation::Max: return make("max", own(type), a, b);
     case Operation::MulHigh:
@@ -451,7 +426,8 @@ PtxOperand PtxOps::number(Operation op, DataType type, Operand a, Operand b) {
 }
 
 // Instructions do not promise anything for a divisor of 0, nor for MIN / -1.
-PtxOperand PtxOps::quotient(Operation op, DataType type, Operand a, Operand b) {
+PtxOperand PtxOps::quotient(Operation op, DataType type, Operand a, Operand b,
+                            const Places::Divisor& divisor) {
   const bool is_division = op == Operation::Div;
   if (b.is(0)) return kZero;
   const bool not_zero = b.is_literal() || divisor.not_zero;
@@ -515,21 +491,23 @@ PtxOperand PtxOps::rotated(Operation op, Operand a, Operand count) {
 
 // --- u128 ---------------------------------------------------------------------------------------
 
-// One half of a number that is moved by less than 64, with what comes into it from the other. No
-// instruction gets a count of 64 or more: ptxas does not always clamp those that it knows.
+// One half of a number, by less than 64. No instruction gets a count of 64 or more: ptxas does not
+// always clamp those that it knows.
+PtxOperand PtxOps::moved(bool left, Operand half, Operand count) {
+  if (count.is(0)) return half;
+  return code_.wide(left ? "shl" : "shr", left ? "b64" : "u64", {half, count});
+}
+
+// The same, with what comes into it from the other half.
 PtxOperand PtxOps::moved_half(bool left, Operand own_half, Operand other, Operand count) {
-  const std::string_view there = left ? "shl" : "shr";
-  const std::string_view back = left ? "shr" : "shl";
-  const std::string_view there_type = left ? "b64" : "u64";
-  const std::string_view back_type = left ? "u64" : "b64";
   if (count.is(0)) return own_half;
-  const Operand kept = code_.wide(there, there_type, {own_half, count});
+  const Operand kept = moved(left, own_half, count);
   Operand rest;
   if (count.is_literal()) {
-    rest = code_.wide(back, back_type, {other, literal(64 - count.value)});
+    rest = moved(!left, other, literal(64 - count.value));
   } else {
     const Operand less = code_.word("sub", "u32", {literal(63), count});
-    rest = code_.wide(back, back_type, {code_.wide(back, back_type, {other, literal(1)}), less});
+    rest = moved(!left, moved(!left, other, kOne), less);
   }
   return code_.wide("or", "b64", {kept, rest});
 }
@@ -539,84 +517,40 @@ PtxOps::Pair PtxOps::shifted(Operation op, Pair a, Operand count) {
   const Operand near = left ? a.low : a.high;  // what moves into the other half
   const Operand far = left ? a.high : a.low;
   const Operand c = masked(count, 64);
-  const Operand remaining =
-      c.is(0) ? near : code_.wide(left ? "shl" : "shr", left ? "b64" : "u64", {near, c});
-  Operand moved;
+  const Operand remaining = moved(left, near, c);
+  Operand into = remaining;
   Operand left_over = kZero;
-  if (count.is_literal()) {
-    const bool jumps = (count.value & 64) != 0;
-    moved = jumps ? remaining : moved_half(left, far, near, c);
-    if (!jumps) left_over = remaining;
-  } else {
+  if (!count.is_literal()) {
     const Operand jumps =
         code_.predicate("setp.ne", "u32", {code_.word("and", "b32", {count, literal(64)}), kZero});
-    moved = code_.wide("selp", "b64", {remaining, moved_half(left, far, near, c), jumps});
+    into = code_.wide("selp", "b64", {remaining, moved_half(left, far, near, c), jumps});
     left_over = code_.wide("selp", "b64", {kZero, remaining, jumps});
+  } else if ((count.value & 64) == 0) {
+    into = moved_half(left, far, near, c);
+    left_over = remaining;
   }
-  return left ? Pair{left_over, moved} : Pair{moved, left_over};
+  return left ? Pair{left_over, into} : Pair{into, left_over};
 }
 
-PtxValue PtxOps::of_pair(Operation op, const PtxValue& a, const PtxValue& b) {
-  const Pair x{a.parts[0], a.parts[1]};
-  const Pair y{b.parts[0], b.parts[1]};
-  const auto pair = [](Operand low, Operand high) {
-    return PtxValue{DataType::U128, false, {low, high}};
+// What lowering leaves of u128.
+PtxValue PtxOps::of_pairs(Operation op, const Pair& a, const Pair& b) {
+  const auto value = [](const Pair& pair) {
+    return PtxValue{DataType::U128, false, {pair.low, pair.high}};
   };
-  // The second one takes what the first one carries.
-  const auto both = [&](std::string_view first, std::string_view second) {
-    const Operand low = code_.wide(first, "u64", {x.low, y.low});
-    return pair(low, code_.wide(second, "u64", {x.high, y.high}));
-  };
-  // Halves are put together by this.
-  const auto any = [&](Operand left, Operand right) {
-    if (left.is(0)) return right;
-    return right.is(0) ? left : code_.wide("or", "b64", {left, right});
-  };
-  switch (op) {
-    case Operation::BitOr: {
-      const Operand low = any(x.low, y.low);
-      return pair(low, any(x.high, y.high));
-    }
-    case Operation::Shl:
-    case Operation::Shr: {
-      const Pair moved = shifted(op, x, y.low);
-      return pair(moved.low, moved.high);
-    }
-    case Operation::Add: return both("add.cc", "addc");
-    case Operation::Sub: return both("sub.cc", "subc");
-    case Operation::Negate:
-    case Operation::BitNot:
-    case Operation::Popcount:
-    case Operation::Clz:
-    case Operation::Ctz:
-    case Operation::ReverseBits:
-    case Operation::Eq:
-    case Operation::Ne:
-    case Operation::Lt:
-    case Operation::Gt:
-    case Operation::Le:
-    case Operation::Ge:
-    case Operation::BitXor:
-    case Operation::BitAnd:
-    case Operation::Mul:
-    case Operation::Div:
-    case Operation::Mod:
-    case Operation::Min:
-    case Operation::Max:
-    case Operation::AbsDiff:
-    case Operation::AddSat:
-    case Operation::SubSat:
-    case Operation::RotateLeft:
-    case Operation::RotateRight:  // lowered
-    case Operation::MulHigh:
-    case Operation::And:
-    case Operation::Or:
-    case Operation::LogicalNot: break;  // not for u128
-#define FORM(name, ...) case Operation::name:
-#include "vyre/ir/ops.def"
-      break;  // not a function of operands alone
+  if (op == Operation::Shl || op == Operation::Shr) return value(shifted(op, a, b.low));
+  if (op == Operation::BitOr) {
+    // Halves are put together by this.
+    const auto any = [&](Operand left, Operand right) {
+      if (left.is(0)) return right;
+      return right.is(0) ? left : code_.wide("or", "b64", {left, right});
+    };
+    const Operand low = any(a.low, b.low);
+    return value({low, any(a.high, b.high)});
   }
-  return {};
+  assert(op == Operation::Add || op == Operation::Sub);
+  const bool adds = op == Operation::Add;
+  const Operand low = code_.wide(adds ? "add.cc" : "sub.cc", "u64", {a.low, b.low});
+  return value({low, code_.wide(adds ? "addc" : "subc", "u64", {a.high, b.high})});
 }
 
 }  // namespace vyre

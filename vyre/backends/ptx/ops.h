@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "vyre/ir/program.h"
+#include "vyre/passes/places.h"
 
 namespace vyre {
 
@@ -52,6 +52,8 @@ class PtxCode {
   Operand fresh(Kind kind);
   // A register for somebody's name; `is_mutable` when it is written more than once.
   Operand named(Kind kind, std::string_view name, bool is_mutable);
+  // What is declared elsewhere, such as a parameter.
+  Operand symbol(std::string_view name);
   // A name that nothing else in the kernel has.
   std::string unique(std::string_view name);
   std::uint32_t label() { return labels_++; }
@@ -126,8 +128,7 @@ class PtxCode {
   std::string text_;
   std::array<std::uint64_t, 3> counts_{};
   std::vector<Name> names_;
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, std::uint32_t> numbered_;
+  std::unordered_map<std::string, std::uint32_t> taken_;  // how often each name was wanted
   std::uint32_t labels_ = 0;
   struct Last {
     Operand result;
@@ -142,11 +143,18 @@ struct PtxValue {
   DataType type = DataType::U32;
   bool is_test = false;  // as a predicate: every bool, and a u32 that a comparison gave
   std::array<PtxOperand, 4> parts{};
+
+  static PtxValue word(const PtxOperand& part) { return {DataType::U32, false, {part}}; }
 };
 
 // How many registers a type has, and of which kind; of a bool, in memory.
-std::uint32_t ptx_parts(DataType type);
-PtxOperand::Kind ptx_kind(DataType type);
+inline PtxOperand::Kind ptx_kind(DataType type) {
+  const bool is_wide = type == DataType::U64 || type == DataType::U128;
+  return is_wide ? PtxOperand::Kind::Wide : PtxOperand::Kind::Word;
+}
+inline std::uint32_t ptx_parts(DataType type) {
+  return words(type) / (ptx_kind(type) == PtxOperand::Kind::Wide ? 2 : 1);
+}
 
 // As instructions name it.
 std::string_view ptx_atomic(AtomicOp op, DataType element);
@@ -155,43 +163,39 @@ class PtxOps {
  public:
   explicit PtxOps(PtxCode& code) : code_(code) {}
 
-  // With the meaning of eval(); a unary operation ignores `b`.
-  PtxValue apply(Operation op, const PtxValue& a, const PtxValue& b);
+  // With the meaning of eval(); a unary operation ignores `b`. `divisor` says what `b` never is.
+  PtxValue apply(Operation op, const PtxValue& a, const PtxValue& b,
+                 const Places::Divisor& divisor);
   PtxValue cast(DataType target, const PtxValue& value);
   PtxValue select(const PtxValue& condition, const PtxValue& yes, const PtxValue& no);
   PtxValue constant(DataType type, const Bits& value);
-  PtxValue test(const PtxOperand& predicate) { return {DataType::U32, true, {predicate}}; }
 
   // Not as a predicate, where it is one; and as a predicate.
   PtxValue whole(const PtxValue& value);
   PtxOperand truth(const PtxValue& value);
 
-  // What is known of the divisor of the division that comes next.
-  struct Divisor {
-    bool not_zero = false;
-    bool not_minus_one = false;
+  struct Pair {
+    PtxOperand low;
+    PtxOperand high;
   };
-  Divisor divisor;
+  Pair halves(PtxOperand wide);
 
  private:
   using Operand = PtxOperand;
-  struct Pair {
-    Operand low;
-    Operand high;
-  };
-  Operand number(Operation op, DataType type, Operand a, Operand b);
+  Operand number(Operation op, DataType type, Operand a, Operand b, const Places::Divisor& divisor);
   Operand negated(Operand a);
   Operand compare(Operation op, DataType type, Operand a, Operand b);
-  Operand quotient(Operation op, DataType type, Operand a, Operand b);
+  Operand quotient(Operation op, DataType type, Operand a, Operand b,
+                   const Places::Divisor& divisor);
   Operand wide_quotient(Operation op, Operand a, Operand b);
   Operand rotated(Operation op, Operand a, Operand count);
   PtxValue of_tests(Operation op, const PtxValue& a, const PtxValue& b);
-  PtxValue of_pair(Operation op, const PtxValue& a, const PtxValue& b);
+  PtxValue of_pairs(Operation op, const Pair& a, const Pair& b);
   Operand either(Operand::Kind kind, Operand condition, Operand yes, Operand no);
+  Operand moved(bool left, Operand half, Operand count);
   Operand moved_half(bool left, Operand own_half, Operand other, Operand count);
   Pair shifted(Operation op, Pair a, Operand count);
   Operand masked(Operand count, std::uint32_t width);
-  Pair halves(Operand wide);
   Operand joined(Operand low, Operand high);
 
   PtxCode& code_;

@@ -37,7 +37,7 @@ std::optional<Diagnostic> ptx_refuses(const Program& program) {
   }
   std::uint64_t shared = 0;
   for (const BufferDecl& buffer : program.buffers) {
-    if (buffer.access == BufferAccess::Workgroup) shared += ptx_shared_bytes(buffer);
+    if (is_workgroup(buffer)) shared += ptx_shared_bytes(buffer);
   }
   if (shared > kPtxMaxShared) {
     return diagnose<message::large_workgroup_memory>(program.name, shared, "a GPU", kPtxMaxShared);

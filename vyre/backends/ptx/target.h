@@ -21,6 +21,9 @@ inline constexpr std::uint32_t kPtxMaxStaticShared = 48 << 10;
 
 Target ptx_target();
 
+inline bool is_workgroup(const BufferDecl& buffer) {
+  return buffer.access == BufferAccess::Workgroup;
+}
 // What workgroup memory takes of a block's.
 std::uint64_t ptx_shared_bytes(const BufferDecl& buffer);
 

@@ -1,5 +1,5 @@
-// The threads that run workgroups: one pool for the process, made when it is first needed. Any
-// thread may run a job, also from inside of another job.
+// The threads that run workgroups and copy memory: one pool for the process, made when it is first
+// needed. Any thread may run a job, also from inside of another job.
 #pragma once
 
 #include <cstdint>

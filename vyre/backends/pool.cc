@@ -1,4 +1,4 @@
-#include "vyre/backends/cpu/pool.h"
+#include "vyre/backends/pool.h"
 
 #include <algorithm>
 #include <atomic>
