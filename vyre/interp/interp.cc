@@ -65,9 +65,10 @@ Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<con
     threads = std::clamp<std::uint64_t>(options.threads != 0 ? options.threads : most, 1,
                                         std::max<std::uint64_t>(most, 1));
   }
+  control.threaded = threads > 1;
   const auto work = [&](bool reports) {
     NoWatch watch;
-    run_groups(script, buffers, groups, control, watch, threads > 1, reports);
+    run_groups(script, buffers, groups, control, watch, reports);
   };
   std::deque<Thread> others;
   // Where the system has no more threads, those that there are do the work.

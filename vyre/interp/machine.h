@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <numeric>
 #include <span>
@@ -36,6 +37,7 @@ struct Control {
   const std::uint64_t groups;
   std::atomic<std::uint64_t> begun = 0;     // of the groups; the number of the next one
   std::atomic<std::uint64_t> finished = 0;  // of the groups
+  bool threaded = false;                    // machines run at the same time
   std::uint64_t spent = 0;                  // of the steps, where they are limited
   std::atomic<bool> failed = false;
   std::mutex mutex = {};  // for what follows
@@ -139,13 +141,13 @@ class ElementAccess {
 template <class Watch>
 class Machine {
  public:
-  // `threaded`: other machines run at the same time; `reports`: this one tells how far they are.
+  // `reports`: it tells how far the machines of this run are.
   Machine(const Script& script, std::span<const Memory> buffers, Control& control, Watch& watch,
-          bool threaded = false, bool reports = true)
+          bool reports = true)
       : script_(script),
         control_(control),
         watch_(watch),
-        access_(threaded),
+        access_(control.threaded),
         invocations_(script.program().workgroup_size[0] * script.program().workgroup_size[1] *
                      script.program().workgroup_size[2]),
         interleaved_(control.options.schedule.kind == Schedule::Kind::RoundRobin ||
@@ -199,16 +201,17 @@ class Machine {
     }
     const std::uint32_t invocation = runnable_.back();
     runnable_.pop_back();
-    const bool in_rounds = control_.options.schedule.kind == Schedule::Kind::RoundRobin;
     switch (turn(invocation)) {
-      case Pause::Turn: (in_rounds ? later_ : runnable_).push_back(invocation); break;
+      case Pause::Turn:
+        if (control_.options.schedule.kind == Schedule::Kind::RoundRobin) {
+          runnable_.push_front(invocation);
+        } else {
+          runnable_.push_back(invocation);
+        }
+        break;
       case Pause::Barrier: waiting_.push_back(invocation); break;
       case Pause::Ended: break;
       case Pause::Stopped: return Progress::Stopped;
-    }
-    if (runnable_.empty()) {
-      std::ranges::reverse(later_);
-      std::swap(runnable_, later_);
     }
     if (!runnable_.empty()) return Progress::Going;
     if (waiting_.empty()) {
@@ -462,9 +465,8 @@ class Machine {
   std::vector<Bits> locals_;
   std::vector<Bits> values_;
   std::vector<OpFrame> ops_;
-  std::vector<std::uint32_t> runnable_;  // the next one is the last of the list
-  std::vector<std::uint32_t> later_;     // those that had their turn in a round of all
-  std::vector<std::uint32_t> waiting_;   // at a barrier
+  std::deque<std::uint32_t> runnable_;  // the next one is the last of the list
+  std::vector<std::uint32_t> waiting_;  // at a barrier
   Random random_{0};
   std::uint64_t steps_ = 0;      // taken, and those still allowed
   std::uint64_t allowance_ = 0;  // until the next look at the limit and the stop flag
