@@ -97,7 +97,7 @@ void BodyGenerator::add_sources() {
   }
   for (std::uint32_t i = 0; i < buffers_->size(); ++i) {
     add_source(DataType::U32, {Operation::Length, 0, i}, true);
-    add_source(loaded_type(buffer(i).element), {Operation::Load, 0, i}, !is_writable(buffer(i)));
+    add_source(loaded_type(buffer(i).element), {Operation::Load, 0, i}, !is_writable(i));
   }
 }
 
@@ -167,9 +167,7 @@ ExprId BodyGenerator::leaf(DataType type, bool uniform) {
     return cast(interner_.local(random_.pick(others).local), type);
   }
   if (!is_vector(type)) return literal(type);
-  std::vector<ExprId> lanes;
-  for (std::uint8_t i = 0; i < info(type).lanes; ++i) lanes.push_back(literal(DataType::U32));
-  return make(type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4, lanes);
+  return vector(type, [&] { return literal(DataType::U32); });
 }
 
 ExprId BodyGenerator::literal(DataType type) {
