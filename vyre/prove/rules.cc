@@ -200,9 +200,9 @@ bool is_narrow(const Rule& rule, unsigned word_bits) {
     return node.kind != PatternNode::Kind::Number || node.special == PatternNode::Number::Ones ||
            (node.special == PatternNode::Number::Plain && node.number >> (word_bits - 1) == 0);
   };
-  return std::ranges::all_of(rule.pattern.nodes, fits) &&
-         std::ranges::all_of(rule.result.nodes, fits) &&
-         std::ranges::all_of(rule.condition.nodes, fits);
+  return std::ranges::all_of(
+      std::array{&rule.pattern, &rule.result, &rule.condition},
+      [&](const Pattern* pattern) { return std::ranges::all_of(pattern->nodes, fits); });
 }
 
 // Asks for values for which the row is wrong; `variables` are those of the question.

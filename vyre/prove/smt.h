@@ -28,6 +28,9 @@ struct Symbol {
   std::optional<Bits> constant;
 };
 
+// The names of the bit vectors of a variable: itself, or one for each lane of a vector.
+std::vector<std::string> lane_names(DataType type, const std::string& name);
+
 class Formula {
  public:
   explicit Formula(unsigned word_bits = 32) : word_(word_bits) {}
