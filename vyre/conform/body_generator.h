@@ -74,9 +74,8 @@ inline bool takes_atomics(const BufferDecl& buffer) {
 struct Maker {
   Operation op = Operation::Literal;
   std::uint8_t detail = 0;
-  std::uint32_t imm = 0;  // a buffer, or the number of a callable
-  std::array<DataType, 4> operands{};
-  std::uint8_t operand_count = 0;  // a load makes its index itself, a call knows its signature
+  std::uint32_t imm = 0;                // a buffer, or the number of a callable
+  std::vector<DataType> operands = {};  // a load makes its index itself, a call knows its signature
 };
 
 using MakersByType = std::array<std::vector<Maker>, 16>;

@@ -267,7 +267,7 @@ void BodyGenerator::loop(Flow flow) {
 bool BodyGenerator::leave(Flow flow) {
   const bool together = flow.uniform || !barriers_;
   if (flow.loops > 0 && (together || !flow.uniform_loop) && !random_.one_in(3)) {
-    // Behind the loop the modes are those before it.
+    // After the loop the modes are those before it.
     if (phases_ != loop_phases_) add(Barrier{});
     add(Break{});
     return true;

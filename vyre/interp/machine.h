@@ -1,5 +1,5 @@
-// Executes steps. A Machine runs one workgroup after the other on memory that it is given; who
-// wants to see what happens passes a Watch, whose functions are called at each step and access.
+// Executes steps. A Machine runs one workgroup after the other on memory that it is given. It calls
+// the functions of a Watch at each step and access.
 #pragma once
 
 #include <algorithm>
@@ -179,8 +179,8 @@ class Machine {
     return progress == Progress::Ended;
   }
 
-  // The same in pieces, for who runs several workgroups at a time: begin(), then go_on() until the
-  // workgroup has ended.
+  // The same in pieces, for several workgroups at a time: begin(), then go_on() until the workgroup
+  // has ended.
   enum class Progress : std::uint8_t { Going, Ended, Stopped };
   void begin(const Ids& group) {
     group_ = group;
@@ -288,47 +288,41 @@ class Machine {
       if (watched) watch_.begin_step(step, invocation_);
       evaluate(frame, step);
       if (stopped_) return Pause::Stopped;  // in a call: the step has no values to work with
-      const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
-      Pause pause = Pause::Turn;
-      bool pauses = single;
-      switch (step.kind) {
-        case Step::Kind::Set:
-          frame.locals[step.local.index] = frame.values[step.value.index];
-          break;
-        case Step::Kind::Store:
-          store(step, value(step.index), frame.values[step.value.index]);
-          break;
-        case Step::Kind::Atomic: {
-          const std::uint32_t old = update(frame, step);
-          if (step.local.exists()) frame.locals[step.local.index] = {{old}};
-          break;
-        }
-        case Step::Kind::Branch:
-          if (value(step.value) == 0) pc = step.target;
-          break;
-        case Step::Kind::Enter:
-          frame.locals[step.local.index] = frame.values[step.from.index];
-          frame.locals[step.limit] = frame.values[step.value.index];
-          if (value(step.from) >= value(step.value)) pc = step.target;
-          break;
-        case Step::Kind::Again:
-          if (++frame.locals[step.local.index].lanes[0] < frame.locals[step.limit].lanes[0]) {
-            pc = step.target;
-          }
-          break;
-        case Step::Kind::Jump: pc = step.target; break;
-        case Step::Kind::Barrier:
-          pause = Pause::Barrier;
-          pauses = true;
-          break;
-        case Step::Kind::Return:
-          pause = Pause::Ended;
-          pauses = true;
-          break;
-      }
+      const Pause pause = execute(frame, step, pc);
       if (watched) watch_.end_step(step, frame.locals, frame.values);
-      if (pauses) return pause;
+      if (single || pause != Pause::Turn) return pause;
     }
+  }
+
+  // Does what the step does with the values of its expressions; `pc` is that of the next step.
+  Pause execute(const Frame& frame, const Step& step, std::uint32_t& pc) {
+    const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
+    switch (step.kind) {
+      case Step::Kind::Set: frame.locals[step.local.index] = frame.values[step.value.index]; break;
+      case Step::Kind::Store: store(step, value(step.index), frame.values[step.value.index]); break;
+      case Step::Kind::Atomic: {
+        const std::uint32_t old = update(frame, step);
+        if (step.local.exists()) frame.locals[step.local.index] = {{old}};
+        break;
+      }
+      case Step::Kind::Branch:
+        if (value(step.value) == 0) pc = step.target;
+        break;
+      case Step::Kind::Enter:
+        frame.locals[step.local.index] = frame.values[step.from.index];
+        frame.locals[step.limit] = frame.values[step.value.index];
+        if (value(step.from) >= value(step.value)) pc = step.target;
+        break;
+      case Step::Kind::Again:
+        if (++frame.locals[step.local.index].lanes[0] < frame.locals[step.limit].lanes[0]) {
+          pc = step.target;
+        }
+        break;
+      case Step::Kind::Jump: pc = step.target; break;
+      case Step::Kind::Barrier: return Pause::Barrier;
+      case Step::Kind::Return: return Pause::Ended;
+    }
+    return Pause::Turn;
   }
 
   void evaluate(const Frame& frame, const Step& step) {

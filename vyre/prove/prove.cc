@@ -35,35 +35,30 @@ std::vector<const Op*> ops_of(const Law& law, const Op& op, const Registry& regi
 
 // --- A law as a formula -------------------------------------------------------------------------
 
-struct Symbols {
+struct Symbols : Formula {
   using Value = Symbol;
   using Truth = std::string;
+  using Formula::constant;
 
   const Law& law;
-  Formula formula;
   std::vector<Op> ops;  // without calls
   std::vector<Diagnostic> failure;
 
   explicit Symbols(const Law& declared) : law(declared) {}
 
   Value call(std::size_t k, std::span<const Value> args) {
-    Result<Value> result = formula.apply(ops[k], args);
+    Result<Value> result = apply(ops[k], args);
     if (result.ok()) return *result;
-    failure.assign(result.diagnostics().begin(), result.diagnostics().end());
-    return formula.constant(ops[k].signature.output, {});
+    failure = result.diagnostics();
+    return constant(ops[k].signature.output, {});
   }
   Value constant(std::size_t k) {
     const TypedBits& value = std::get<TypedBits>(law.arguments[k]);
-    return formula.constant(value.type, value.bits);
+    return constant(value.type, value.bits);
   }
-  Value zero() { return formula.constant(ops[0].signature.output, {}); }
-  Value add(const Value& a, const Value& b) { return formula.apply(Operation::Add, a, b); }
-  Truth equal(const Value& a, const Value& b) { return formula.equal(a, b); }
-  Truth at_most(const Value& a, const Value& b) { return formula.at_most(a, b); }
-  Truth is_one(const Value& a) { return equal(a, formula.constant(a.type, {{1}})); }
-  Truth both(const Truth& p, const Truth& q) { return formula.both(p, q); }
-  Truth either(const Truth& p, const Truth& q) { return formula.either(p, q); }
-  Truth negated(const Truth& p) { return formula.negated(p); }
+  Value zero() { return constant(ops[0].signature.output, {}); }
+  Value add(const Value& a, const Value& b) { return apply(Operation::Add, a, b); }
+  Truth is_one(const Value& a) { return equal(a, constant(a.type, {{1}})); }
 };
 
 struct Question {
@@ -91,13 +86,12 @@ Result<Question> question_of(const Law& law, const Op& op, const Registry& regis
   std::vector<FormulaVariable> variables;
   for (DataType type : law_variables(law, op.signature)) {
     variables.push_back({name_of(values.size()), type});
-    values.push_back(symbols.formula.variable(type, variables.back().name));
+    values.push_back(symbols.variable(type, variables.back().name));
   }
   const std::string statement =
       law_statement(symbols, law, op.signature, std::span<const Symbol>(values));
   if (!symbols.failure.empty()) return symbols.failure;
-  return Question{symbols.formula.question(symbols.formula.negated(statement)),
-                  std::move(variables)};
+  return Question{symbols.question(symbols.negated(statement)), std::move(variables)};
 }
 
 // --- The solver ---------------------------------------------------------------------------------
@@ -134,6 +128,16 @@ int start(char* const arguments[], int input, int output, pid_t& process) {
   return reason;
 }
 
+std::string read_to_end(int file) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
+    got = read(file, buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
 // What the solver says.
 Result<std::string> ask(const std::string& question, std::uint64_t steps) {
   std::FILE* file = std::tmpfile();
@@ -155,12 +159,7 @@ Result<std::string> ask(const std::string& question, std::uint64_t steps) {
   pid_t process = 0;
   const int failed = start(arguments, fileno(file), output[1], process);
   close(output[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t got = 1; failed == 0 && (got > 0 || (got < 0 && errno == EINTR));) {
-    got = read(output[0], buffer, sizeof buffer);
-    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
-  }
+  const std::string text = read_to_end(output[0]);
   close(output[0]);
   std::fclose(file);
   if (failed != 0) return no_answer(std::strerror(failed));

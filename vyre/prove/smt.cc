@@ -56,6 +56,12 @@ static_assert(std::ranges::all_of(kTypeRows, [](const TypeInfo& row) {
 
 }  // namespace
 
+Symbol Symbol::lane(std::size_t i) const {
+  Symbol part{DataType::U32, {lanes[i]}, {}};
+  if (constant) part.constant = Bits{{constant->lanes[i]}};
+  return part;
+}
+
 unsigned Formula::width(DataType type) const { return words_of_lane(type) * word_; }
 
 std::string Formula::bit_of(const std::string& condition) const {
@@ -457,11 +463,7 @@ class OpFormula {
         }
         return vector;
       }
-      case Operation::Lane:
-        if (arg(0).constant) {
-          return formula_.constant(DataType::U32, {{arg(0).constant->lanes[expr.detail]}});
-        }
-        return {DataType::U32, {arg(0).lanes[expr.detail]}, {}};
+      case Operation::Lane: return arg(0).lane(expr.detail);
       case Operation::Load:
       case Operation::Length:
       case Operation::InvocationId:
