@@ -31,16 +31,20 @@
 #include "vyre/conform/generator.h"
 #include "vyre/ir/intern.h"
 #include "vyre/ir/program.h"
+#include "vyre/ir/run.h"
+#include "vyre/ir/uniformity.h"
 
 namespace vyre {
 
+inline std::uint32_t volume(const Ids& extents) { return extents[0] * extents[1] * extents[2]; }
+
 // How a program is run.
 struct CaseShape {
-  std::array<std::uint32_t, 3> size{1, 1, 1};  // of a workgroup
-  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  Ids size{1, 1, 1};  // of a workgroup
+  Ids grid{1, 1, 1};
 
-  std::uint32_t group() const { return size[0] * size[1] * size[2]; }
-  std::uint32_t groups() const { return grid[0] * grid[1] * grid[2]; }
+  std::uint32_t group() const { return volume(size); }
+  std::uint32_t groups() const { return volume(grid); }
   std::uint32_t invocations() const { return group() * groups(); }
 };
 
@@ -62,10 +66,6 @@ Bits random_value(Random& random, DataType type);
 // What a value can have as its type.
 std::vector<DataType> value_types();
 
-inline bool is_writable(const BufferDecl& buffer) {
-  return buffer.access == BufferAccess::ReadWrite || buffer.access == BufferAccess::Workgroup;
-}
-
 inline bool takes_atomics(const BufferDecl& buffer) {
   return buffer.access == BufferAccess::ReadWrite && contains(type_sets::Word, buffer.element);
 }
@@ -74,9 +74,8 @@ inline bool takes_atomics(const BufferDecl& buffer) {
 struct Maker {
   Operation op = Operation::Literal;
   std::uint8_t detail = 0;
-  std::uint32_t imm = 0;  // a buffer, or the number of a callable
-  std::array<DataType, 4> operands{};
-  std::uint8_t operand_count = 0;  // a load makes its index itself, a call knows its signature
+  std::uint32_t imm = 0;                // a buffer, or the number of a callable
+  std::vector<DataType> operands = {};  // a load makes its index itself, a call knows its signature
 };
 
 using MakersByType = std::array<std::vector<Maker>, 16>;
@@ -138,26 +137,26 @@ class BodyGenerator {
   ExprId leaf(DataType type, bool uniform);
   ExprId literal(DataType type);
   ExprId condensed(ExprId value, DataType from, DataType to);
-  ExprId cast(ExprId value, DataType to) {
-    const ExprId args[] = {value};
-    return make(Operation::Cast, args, static_cast<std::uint8_t>(to));
+  ExprId vector(DataType type, auto lane) {
+    std::vector<ExprId> lanes;
+    for (std::uint32_t i = 0; i < lane_count(type); ++i) lanes.push_back(lane());
+    return make(type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4, lanes);
   }
   ExprId make(Operation op, std::span<const ExprId> args, std::uint8_t detail = 0,
               std::uint32_t imm = 0) {
     spend(1, 1);
     return interner_.make(op, detail, imm, args);
   }
-  ExprId binary(Operation op, ExprId a, ExprId b) {
-    const ExprId args[] = {a, b};
-    return make(op, args);
+  ExprId binary(Operation op, ExprId a, ExprId b) { return make(op, std::array{a, b}); }
+  ExprId cast(ExprId value, DataType to) {
+    return make(Operation::Cast, {&value, 1}, static_cast<std::uint8_t>(to));
   }
   ExprId number(std::uint32_t value) { return interner_.literal(DataType::U32, {{value}}); }
   ExprId id(Operation op, std::size_t axis) {
     return make(op, {}, static_cast<std::uint8_t>(axis));
   }
   ExprId load(std::uint32_t buffer, ExprId at) {
-    const ExprId args[] = {at};
-    return make(Operation::Load, args, 0, buffer);
+    return make(Operation::Load, {&at, 1}, 0, buffer);
   }
   ExprId length(std::uint32_t buffer) { return make(Operation::Length, {}, 0, buffer); }
   ExprId condition(bool uniform);
@@ -177,6 +176,7 @@ class BodyGenerator {
 
   // --- Memory ---
   const BufferDecl& buffer(std::uint32_t i) const { return (*buffers_)[i]; }
+  bool is_writable(std::uint32_t i) const { return is_written(buffer(i).access); }
   bool allows(std::uint32_t buffer, Use use) const;
   // Indices: one that the mode allows, or one that is out of bounds; one that the mode allows; any;
   // one out of bounds; an element of this invocation; one of any invocation of the workgroup.
@@ -188,8 +188,19 @@ class BodyGenerator {
   ExprId own(std::uint32_t buffer, std::uint32_t depth);
   ExprId of_group(std::uint32_t buffer, std::uint32_t depth);
   ExprId place(std::uint32_t buffer, const Coordinates& local, bool is_own, std::uint32_t depth);
-  ExprId linear(const Coordinates& at, const std::array<std::uint32_t, 3>& extents);
+  ExprId linear(const Coordinates& at, const Ids& extents);
   Coordinates ids(Operation op) { return {id(op, 0), id(op, 1), id(op, 2)}; }
+  // The place of another invocation of the workgroup: move(coordinate, size) on each axis.
+  Coordinates moved(auto move) {
+    Coordinates local = ids(Operation::LocalId);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (shape_.size[axis] > 1) local[axis] = move(local[axis], shape_.size[axis]);
+    }
+    return local;
+  }
+  ExprId further(ExprId at, std::uint32_t by, std::uint32_t size) {
+    return binary(Operation::Mod, binary(Operation::Add, at, number(by)), number(size));
+  }
   std::optional<std::uint32_t> pick_buffer(auto fits) {
     std::vector<std::uint32_t> found;
     for (std::uint32_t i = 0; i < buffers_->size(); ++i) {
@@ -228,6 +239,30 @@ class BodyGenerator {
   void finish_op();
   LocalId declare(DataType type, bool assignable, bool uniform);
   StmtId here() const { return StmtId{body_.stmts.size()}; }
+  void add(const Stmt& stmt) { body_.stmts.push_back(stmt); }
+  void add_if(ExprId test, auto then, auto otherwise) {
+    const StmtId at = here();
+    add(If{});
+    then();
+    const StmtId else_begin = here();
+    otherwise();
+    body_.stmts[at.index] = If{test, else_begin, here()};
+  }
+  void add_if(ExprId test, auto then) {
+    add_if(test, then, [] {});
+  }
+  // inside(variable) makes the body of a loop that has so many rounds at most.
+  void add_for(ExprId from, ExprId to, std::uint32_t rounds, bool uniform, auto inside) {
+    const StmtId at = here();
+    const std::size_t outer = visible_.size();
+    const LocalId variable = declare(DataType::U32, false, uniform);
+    add(For{});
+    rounds_ *= rounds;
+    inside(variable);
+    rounds_ /= rounds;
+    visible_.resize(outer);
+    body_.stmts[at.index] = For{variable, from, to, here()};
+  }
 
   Random& random_;
   const GeneratorOptions& options_;

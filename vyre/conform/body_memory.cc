@@ -39,7 +39,7 @@ void BodyGenerator::plan_memory() {
     Region region;
     const bool is_result = i == result_buffer(*buffers_);
     const bool may_switch = exclusive || random_.one_in(2);
-    region.switches = barriers_ && is_writable(buffer(i)) && !is_result && may_switch;
+    region.switches = barriers_ && is_writable(i) && !is_result && may_switch;
     region.whole = exclusive || !region.switches;
     region.slots = random_.one_in(2) ? 1 : 1 + random_.below(4);
     region.strided = random_.one_in(2);
@@ -53,7 +53,7 @@ void BodyGenerator::plan_memory() {
 
 // Whether an access inside the buffer's bounds is allowed here.
 bool BodyGenerator::allows(std::uint32_t i, Use use) const {
-  if (!is_writable(buffer(i))) return use == Use::Read;
+  if (!is_writable(i)) return use == Use::Read;
   switch (phases_[i].mode) {
     case Mode::Free:
     case Mode::Own: return true;
@@ -68,7 +68,7 @@ bool BodyGenerator::allows(std::uint32_t i, Use use) const {
 ExprId BodyGenerator::index(std::uint32_t i, Use use, std::uint32_t depth, bool uniform) {
   const bool stray = random_.one_in(10);
   if (stray || !allows(i, use)) return outside(i, depth, uniform);
-  if (!is_writable(buffer(i))) return anywhere(i, depth, uniform);
+  if (!is_writable(i)) return anywhere(i, depth, uniform);
   return allowed(i, depth);
 }
 
@@ -134,7 +134,7 @@ ExprId BodyGenerator::far_row(std::uint32_t i) {
 }
 
 // The axes in one number. The coordinate on an axis with one place is zero.
-ExprId BodyGenerator::linear(const Coordinates& at, const std::array<std::uint32_t, 3>& extents) {
+ExprId BodyGenerator::linear(const Coordinates& at, const Ids& extents) {
   ExprId sum;
   for (std::size_t axis = 3; axis-- > 0;) {
     if (extents[axis] == 1 && (axis > 0 || sum.exists())) continue;
@@ -160,7 +160,7 @@ ExprId BodyGenerator::place(std::uint32_t i, const Coordinates& local, bool is_o
   } else {
     places = shape_.invocations();
     Coordinates global = ids(Operation::InvocationId);
-    std::array<std::uint32_t, 3> extents{};
+    Ids extents{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const std::uint32_t size = shape_.size[axis];
       extents[axis] = shape_.grid[axis] * size;
@@ -183,37 +183,28 @@ ExprId BodyGenerator::place(std::uint32_t i, const Coordinates& local, bool is_o
 }
 
 ExprId BodyGenerator::own(std::uint32_t i, std::uint32_t depth) {
-  Coordinates local = ids(Operation::LocalId);
   const Owner owner = phases_[i].owner;
-  for (std::size_t axis = 0; axis < 3 && owner != Owner::Itself; ++axis) {
-    const std::uint32_t size = shape_.size[axis];
-    if (size == 1) continue;
-    if (owner == Owner::Across) {
-      local[axis] = binary(Operation::Sub, number(size - 1), local[axis]);
-    } else {
-      const ExprId further = binary(Operation::Add, local[axis], number(size / 2));
-      local[axis] = binary(Operation::Mod, further, number(size));
+  const Coordinates local = moved([&](ExprId at, std::uint32_t size) {
+    switch (owner) {
+      case Owner::Itself: break;
+      case Owner::Across: return binary(Operation::Sub, number(size - 1), at);
+      case Owner::Further: return further(at, size / 2, size);
     }
-  }
+    return at;
+  });
   return place(i, local, owner == Owner::Itself, depth);
 }
 
 // An element of any invocation of the workgroup.
 ExprId BodyGenerator::of_group(std::uint32_t i, std::uint32_t depth) {
-  Coordinates local = ids(Operation::LocalId);
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::uint32_t size = shape_.size[axis];
-    if (size == 1) continue;
+  const Coordinates local = moved([&](ExprId at, std::uint32_t size) {
     const std::uint32_t choice = random_.below(4);
-    if (choice == 0) local[axis] = number(random_.below(size));
+    if (choice == 0) return number(random_.below(size));
     if (choice == 1) {
-      local[axis] = binary(Operation::Mod, expr(DataType::U32, depth, false), number(size));
+      return binary(Operation::Mod, expr(DataType::U32, depth, false), number(size));
     }
-    if (choice == 2) {
-      const ExprId further = binary(Operation::Add, local[axis], number(1));
-      local[axis] = binary(Operation::Mod, further, number(size));
-    }
-  }
+    return choice == 2 ? further(at, 1, size) : at;
+  });
   return place(i, local, false, depth);
 }
 

@@ -40,24 +40,13 @@ void BodyGenerator::block(Flow flow) {
   for (std::uint32_t i = 0; i < statements && budget_ > 0; ++i) statement(flow);
   hand_on(outer, flow);
   const bool left = random_.one_in(4) && leave(flow);
-  if (!left && phases_ != before) body_.stmts.push_back(Barrier{});
+  if (!left && phases_ != before) add(Barrier{});
   phases_ = before;
   visible_.resize(outer);
 }
 
 void BodyGenerator::statement(Flow flow) {
-  enum class Kind : std::uint8_t {
-    Let,
-    Assign,
-    Store,
-    Atomic,
-    Barriers,
-    Exchange,
-    Reduce,
-    If,
-    For,
-    Block
-  };
+  enum class Kind { Let, Assign, Store, Atomic, Barriers, Exchange, Reduce, If, For, Block };
   using enum Kind;
   constexpr std::array kInOps = {Let, Let, Assign, Assign, If, If, For, Block};
   constexpr std::array kAlone = {Let,   Let,    Assign, Assign, Store, Store,
@@ -92,7 +81,7 @@ void BodyGenerator::statement(Flow flow) {
 void BodyGenerator::scope(Flow flow) {
   ++flow.depth;
   const StmtId at = here();
-  body_.stmts.push_back(Block{});
+  add(Block{});
   block(flow);
   body_.stmts[at.index] = Block{here()};
 }
@@ -101,7 +90,7 @@ void BodyGenerator::let(Flow flow) {
   const DataType type = random_.pick(types_);
   const bool uniform = flow.uniform && random_.one_in(2);
   const ExprId value = expr(type, uniform);
-  body_.stmts.push_back(Let{declare(type, true, uniform), value});
+  add(Let{declare(type, true, uniform), value});
 }
 
 void BodyGenerator::assign(Flow flow) {
@@ -115,20 +104,20 @@ void BodyGenerator::assign(Flow flow) {
   if (!random_.one_in(3)) {
     value = binary(Operation::BitXor, interner_.local(target.local), value);
   }
-  body_.stmts.push_back(Assign{target.local, value});
+  add(Assign{target.local, value});
 }
 
 void BodyGenerator::store() {
   const bool any = random_.one_in(12);
   const auto target = pick_buffer(
-      [&](std::uint32_t i) { return is_writable(buffer(i)) && (any || allows(i, Use::Write)); });
+      [&](std::uint32_t i) { return is_writable(i) && (any || allows(i, Use::Write)); });
   if (!target) return;
   const ExprId at = index(*target, Use::Write, options_.depth / 2, false);
   ExprId value = expr(loaded_type(buffer(*target).element));
   if (allows(*target, Use::Read) && random_.one_in(2)) {
     value = binary(Operation::BitXor, load(*target, at), value);
   }
-  body_.stmts.push_back(Store{BufferId{*target}, at, value});
+  add(Store{BufferId{*target}, at, value});
 }
 
 void BodyGenerator::atomic() {
@@ -148,12 +137,12 @@ void BodyGenerator::atomic() {
   if (info(atomic.op).operands == 2) atomic.expected = expr(type);
   atomic.value = expr(type);
   if (!shared && !random_.one_in(3)) atomic.result = declare(type, true, false);
-  body_.stmts.push_back(atomic);
+  add(atomic);
 }
 
 // All invocations of the workgroup are here. Each buffer that can may go into another mode.
 void BodyGenerator::barrier() {
-  body_.stmts.push_back(Barrier{});
+  add(Barrier{});
   for (std::uint32_t i = 0; i < phases_.size(); ++i) {
     if (regions_[i].switches && random_.one_in(2)) phases_[i] = random_phase(i);
   }
@@ -177,11 +166,11 @@ void BodyGenerator::exchange() {
   }
   const ExprId at = allowed(*target, depth);
   const ExprId value = expr(type);
-  body_.stmts.push_back(Store{BufferId{*target}, at, value});
+  add(Store{BufferId{*target}, at, value});
   barrier();
   phase.mode = options_.race_free ? Mode::Still : Mode::Free;
   const ExprId read = load(*target, of_group(*target, depth));
-  body_.stmts.push_back(Let{declare(type, true, false), read});
+  add(Let{declare(type, true, false), read});
 }
 
 // Folds the first elements of workgroup memory into one: in each round, half as many invocations as
@@ -209,28 +198,18 @@ void BodyGenerator::reduce() {
 
   const ExprId lane = linear(ids(Operation::LocalId), shape_.size);
   const ExprId first = expr(type, options_.depth / 2, false);
-  body_.stmts.push_back(Store{BufferId{*target}, lane, first});
-  body_.stmts.push_back(Barrier{});
-  const StmtId at_loop = here();
-  const std::size_t outer = visible_.size();
-  const std::uint64_t outer_rounds = rounds_;
-  const LocalId round = declare(DataType::U32, false, true);
-  body_.stmts.push_back(For{});
-  rounds_ *= std::max(1u, rounds);
-  const ExprId half = binary(Operation::Shr, number(1u << rounds >> 1), interner_.local(round));
-  const StmtId at_branch = here();
-  body_.stmts.push_back(If{});
-  const ExprId folded =
-      binary(fold, load(*target, lane), load(*target, binary(Operation::Add, lane, half)));
-  body_.stmts.push_back(Store{BufferId{*target}, lane, folded});
-  const ExprId lower = binary(Operation::Lt, lane, half);
-  body_.stmts[at_branch.index] = If{lower, here(), here()};
-  body_.stmts.push_back(Barrier{});
-  body_.stmts[at_loop.index] = For{round, number(0), number(rounds), here()};
-  rounds_ = outer_rounds;
-  visible_.resize(outer);
+  add(Store{BufferId{*target}, lane, first});
+  add(Barrier{});
+  const auto halve = [&](LocalId round) {
+    const ExprId half = binary(Operation::Shr, number(1u << rounds >> 1), interner_.local(round));
+    const ExprId folded =
+        binary(fold, load(*target, lane), load(*target, binary(Operation::Add, lane, half)));
+    add_if(binary(Operation::Lt, lane, half), [&] { add(Store{BufferId{*target}, lane, folded}); });
+    add(Barrier{});
+  };
+  add_for(number(0), number(rounds), std::max(1u, rounds), true, halve);
   phase.mode = options_.race_free ? Mode::Still : Mode::Free;
-  body_.stmts.push_back(Let{declare(type, true, false), load(*target, number(0))});
+  add(Let{declare(type, true, false), load(*target, number(0))});
 }
 
 void BodyGenerator::branch(Flow flow) {
@@ -241,20 +220,21 @@ void BodyGenerator::branch(Flow flow) {
                     random_.one_in(2);
   flow.uniform = flow.uniform && random_.one_in(2) && !lead;
   const ExprId test = lead ? leader_condition() : condition(flow.uniform);
-  const StmtId at = here();
-  body_.stmts.push_back(If{});
-  by_leader_ |= lead;
-  block(flow);
-  by_leader_ &= !lead;
-  const StmtId else_begin = here();
-  const std::uint32_t otherwise = random_.below(4);
-  if (otherwise == 0 && flow.depth < kMaxBlockDepth && budget_ > 0) {
-    --budget_;
-    branch(flow);
-  } else if (otherwise < 3) {
+  const auto then = [&] {
+    by_leader_ |= lead;
     block(flow);
-  }
-  body_.stmts[at.index] = If{test, else_begin, here()};
+    by_leader_ &= !lead;
+  };
+  const auto otherwise = [&] {
+    const std::uint32_t choice = random_.below(4);
+    if (choice == 0 && flow.depth < kMaxBlockDepth && budget_ > 0) {
+      --budget_;
+      branch(flow);
+    } else if (choice < 3) {
+      block(flow);
+    }
+  };
+  add_if(test, then, otherwise);
 }
 
 // A few rounds, or none; the largest numbers are bounds like any others.
@@ -278,39 +258,30 @@ void BodyGenerator::loop(Flow flow) {
     to = binary(Operation::BitAnd, any(), number(7));
     rounds = 7;
   }
-  const StmtId at = here();
-  const std::size_t outer = visible_.size();
   const std::vector<Phase> outer_phases = std::exchange(loop_phases_, phases_);
-  const std::uint64_t outer_rounds = rounds_;
-  const LocalId variable = declare(DataType::U32, false, flow.uniform);
-  body_.stmts.push_back(For{});
-  rounds_ *= rounds;
-  block(flow);
-  rounds_ = outer_rounds;
+  add_for(from, to, rounds, flow.uniform, [&](LocalId) { block(flow); });
   loop_phases_ = outer_phases;
-  visible_.resize(outer);
-  body_.stmts[at.index] = For{variable, from, to, here()};
 }
 
 // Ends a block that is not the outermost one, if that is allowed here.
 bool BodyGenerator::leave(Flow flow) {
   const bool together = flow.uniform || !barriers_;
   if (flow.loops > 0 && (together || !flow.uniform_loop) && !random_.one_in(3)) {
-    // Behind the loop the modes are those before it.
-    if (phases_ != loop_phases_) body_.stmts.push_back(Barrier{});
-    body_.stmts.push_back(Break{});
+    // After the loop the modes are those before it.
+    if (phases_ != loop_phases_) add(Barrier{});
+    add(Break{});
     return true;
   }
   if (is_op()) {
     const ExprId value = expr(output_);
     const std::size_t last = visible_.size() - std::min<std::size_t>(2, visible_.size());
-    body_.stmts.push_back(Return{binary(Operation::BitXor, value, folded(last, output_))});
+    add(Return{binary(Operation::BitXor, value, folded(last, output_))});
     return true;
   }
   // All that follows an unconditional one would be for nothing.
   if (!together || random_.one_in(2) || (!flow.conditional && !random_.one_in(8))) return false;
   keep(visible_.size() - std::min<std::size_t>(3, visible_.size()));
-  body_.stmts.push_back(Return{});
+  add(Return{});
   return true;
 }
 
@@ -328,7 +299,7 @@ void BodyGenerator::crowd() {
     const DataType type = random_.pick(kWide);
     const bool uniform = random_.one_in(6);
     const ExprId value = expr(type, 1, uniform);
-    body_.stmts.push_back(Let{declare(type, true, uniform), value});
+    add(Let{declare(type, true, uniform), value});
   }
   if (barriers_) barrier();
 }
@@ -341,11 +312,7 @@ ExprId BodyGenerator::divisor(DataType type) {
     if (few) return interner_.literal(type, {{random_.below(3)}});
     return literal(type);
   }
-  std::vector<ExprId> lanes;
-  for (std::uint8_t i = 0; i < info(type).lanes; ++i) {
-    lanes.push_back(few ? number(random_.below(3)) : literal(DataType::U32));
-  }
-  return make(type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4, lanes);
+  return vector(type, [&] { return few ? number(random_.below(3)) : literal(DataType::U32); });
 }
 
 // A wide number is divided a few times, under a test or in a loop.
@@ -356,33 +323,23 @@ void BodyGenerator::divisions(Flow flow) {
   const DataType type = random_.pick(kWide);
   const ExprId first = expr(type, 1, false);
   const LocalId value = declare(type, true, false);
-  body_.stmts.push_back(Let{value, first});
+  add(Let{value, first});
   const bool in_loop = random_.one_in(2);
   const std::uint32_t rounds = 1 + random_.below(3);
   const ExprId test = in_loop ? ExprId{} : condition(false);
-  const StmtId at = here();
-  const std::size_t outer = visible_.size();
-  LocalId round;
+  const auto divide = [&] {
+    for (std::uint32_t i = 1 + random_.below(3); i > 0; --i) {
+      Operation op = random_.pick(kOps);
+      if (!contains(info(op).types, type)) op = Operation::Div;
+      const ExprId by = divisor(type);
+      const ExprId quotient = binary(op, interner_.local(value), by);
+      add(Assign{value, binary(Operation::BitXor, quotient, leaf(type, false))});
+    }
+  };
   if (in_loop) {
-    round = declare(DataType::U32, false, flow.uniform);
-    body_.stmts.push_back(For{});
-    rounds_ *= rounds;
+    add_for(number(0), number(rounds), rounds, flow.uniform, [&](LocalId) { divide(); });
   } else {
-    body_.stmts.push_back(If{});
-  }
-  for (std::uint32_t i = 1 + random_.below(3); i > 0; --i) {
-    Operation op = random_.pick(kOps);
-    if (!contains(info(op).types, type)) op = Operation::Div;
-    const ExprId by = divisor(type);
-    const ExprId quotient = binary(op, interner_.local(value), by);
-    body_.stmts.push_back(Assign{value, binary(Operation::BitXor, quotient, leaf(type, false))});
-  }
-  visible_.resize(outer);
-  if (in_loop) {
-    rounds_ /= rounds;
-    body_.stmts[at.index] = For{round, number(0), number(rounds), here()};
-  } else {
-    body_.stmts[at.index] = If{test, here(), here()};
+    add_if(test, divide);
   }
 }
 
@@ -394,21 +351,18 @@ void BodyGenerator::chain(Flow flow) {
   const std::uint32_t links = 10 + random_.below(31);
   const ExprId few = binary(Operation::BitAnd, any, number(63));
   const LocalId key = declare(DataType::U32, false, flow.uniform);
-  body_.stmts.push_back(Let{key, few});
-  std::vector<std::pair<StmtId, If>> branches;
+  add(Let{key, few});
   const std::size_t outer = visible_.size();
-  for (std::uint32_t i = 0; i < links; ++i) {
+  const auto link = [&](std::uint32_t i, const auto& next) -> void {
+    if (i == links) return;
     const Operation test = random_.one_in(4) ? Operation::Lt : Operation::Eq;
-    branches.emplace_back(here(), If{binary(test, interner_.local(key), number(i)), {}, {}});
-    body_.stmts.push_back(If{});
-    assign(flow);
-    visible_.resize(outer);
-    branches.back().second.else_begin = here();
-  }
-  for (auto& [at, branch] : branches) {
-    branch.end = here();
-    body_.stmts[at.index] = branch;
-  }
+    const auto decide = [&] {
+      assign(flow);
+      visible_.resize(outer);
+    };
+    add_if(binary(test, interner_.local(key), number(i)), decide, [&] { next(i + 1, next); });
+  };
+  link(0, link);
 }
 
 // --- Whole bodies --------------------------------------------------------------------------------
@@ -416,17 +370,17 @@ void BodyGenerator::chain(Flow flow) {
 // Loads from read-only memory, and calls: something to compute with.
 void BodyGenerator::prepare() {
   for (std::uint32_t i = 0; i < buffers_->size(); ++i) {
-    if (is_writable(buffer(i)) || random_.one_in(4)) continue;
+    if (is_writable(i) || random_.one_in(4)) continue;
     const DataType type = loaded_type(buffer(i).element);
     const bool uniform = random_.one_in(3);
     const ExprId value = load(i, anywhere(i, 1, uniform));
-    body_.stmts.push_back(Let{declare(type, true, uniform), value});
+    add(Let{declare(type, true, uniform), value});
   }
   for (std::uint32_t i = 0; i < callables_.size(); ++i) {
     const DataType type = callables_[i].signature.output;
     if (!is_affordable(callables_[i]) || random_.one_in(6)) continue;
     const ExprId value = apply({Operation::Call, 0, i}, 2, false);
-    body_.stmts.push_back(Let{declare(type, true, false), value});
+    add(Let{declare(type, true, false), value});
   }
 }
 
@@ -446,7 +400,7 @@ void BodyGenerator::keep(std::size_t first) {
   const ExprId at = allowed(target, 1);
   const ExprId before = load(target, at);
   const ExprId value = folded(first, loaded_type(buffer(target).element));
-  body_.stmts.push_back(Store{BufferId{target}, at, binary(Operation::BitXor, before, value)});
+  add(Store{BufferId{target}, at, binary(Operation::BitXor, before, value)});
 }
 
 // Leaves a trace of the locals of a block, from `first` on, in those around it.
@@ -463,24 +417,16 @@ void BodyGenerator::hand_on(std::size_t first, Flow flow) {
     const Visible to = random_.pick(targets);
     const ExprId value = condensed(interner_.local(from.local), from.type, to.type);
     const ExprId sum = binary(Operation::BitXor, interner_.local(to.local), value);
-    body_.stmts.push_back(Assign{to.local, sum});
+    add(Assign{to.local, sum});
   }
 }
 
 void BodyGenerator::finish_op() {
   const ExprId trace = folded(0, output_);
-  const auto result = [&] { return binary(Operation::BitXor, expr(output_), trace); };
-  if (random_.one_in(4)) {
-    const ExprId test = condition(false);
-    const StmtId at = here();
-    body_.stmts.push_back(If{});
-    body_.stmts.push_back(Return{result()});
-    const StmtId else_begin = here();
-    body_.stmts.push_back(Return{result()});
-    body_.stmts[at.index] = If{test, else_begin, here()};
-  } else {
-    body_.stmts.push_back(Return{result()});
-  }
+  const auto give = [&] { add(Return{binary(Operation::BitXor, expr(output_), trace)}); };
+  if (!random_.one_in(4)) return give();
+  const ExprId test = condition(false);
+  add_if(test, give, give);
 }
 
 Callable BodyGenerator::op(Op& op) {
@@ -516,7 +462,7 @@ void BodyGenerator::program(Program& program, const CaseShape& shape) {
     while (budget_ > 0 && !spent()) statement(apart);
   }
   keep(0);
-  if (random_.one_in(20)) body_.stmts.push_back(Return{});
+  if (random_.one_in(20)) add(Return{});
   program.body = canonical(body_);
 }
 

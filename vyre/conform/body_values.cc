@@ -1,6 +1,5 @@
 // Types, operations and casts come from their tables.
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "vyre/conform/body_generator.h"
@@ -8,44 +7,37 @@
 namespace vyre {
 namespace {
 
-Maker make_maker(Operation op, std::uint8_t detail, std::initializer_list<DataType> operands) {
-  Maker maker{op, detail};
-  std::ranges::copy(operands, maker.operands.begin());
-  maker.operand_count = static_cast<std::uint8_t>(operands.size());
-  return maker;
-}
-
 // By the type of the result: what needs nothing but operands.
 MakersByType make_operations() {
   using enum DataType;
   MakersByType makers;
-  const auto add = [&](DataType result, const Maker& maker) {
-    makers[static_cast<std::size_t>(result)].push_back(maker);
+  const auto add = [&](DataType result, Operation op, std::size_t detail,
+                       std::vector<DataType> operands) {
+    makers[static_cast<std::size_t>(result)].push_back(
+        {op, static_cast<std::uint8_t>(detail), 0, std::move(operands)});
   };
   const std::vector<DataType> types = value_types();
   for (const OperationInfo& row : all_operations()) {
     if (is_form(row.op)) continue;
     for (DataType first : types) {
       if (!contains(row.types, first)) continue;
-      const DataType second = second_operand(row.op, first);
-      add(result_of(row.op, first),
-          row.arity == 2 ? make_maker(row.op, 0, {first, second}) : make_maker(row.op, 0, {first}));
+      std::vector<DataType> operands{first};
+      if (row.arity == 2) operands.push_back(second_operand(row.op, first));
+      add(result_of(row.op, first), row.op, 0, std::move(operands));
     }
   }
   for (DataType type : types) {
     for (DataType source : types) {
       if (!cast_exists(source, type)) continue;
-      add(type, make_maker(Operation::Cast, static_cast<std::uint8_t>(type), {source}));
+      add(type, Operation::Cast, static_cast<std::size_t>(type), {source});
     }
-    for (DataType truth : {U32, Bool}) {
-      add(type, make_maker(Operation::Select, 0, {truth, type, type}));
-    }
+    for (DataType truth : {U32, Bool}) add(type, Operation::Select, 0, {truth, type, type});
   }
-  add(Vec2U32, make_maker(Operation::Vec2, 0, {U32, U32}));
-  add(Vec4U32, make_maker(Operation::Vec4, 0, {U32, U32, U32, U32}));
+  add(Vec2U32, Operation::Vec2, 0, {U32, U32});
+  add(Vec4U32, Operation::Vec4, 0, {U32, U32, U32, U32});
   for (DataType vector : {Vec2U32, Vec4U32}) {
-    for (std::uint8_t lane = 0; lane < info(vector).lanes; ++lane) {
-      add(U32, make_maker(Operation::Lane, lane, {vector}));
+    for (std::uint32_t lane = 0; lane < lane_count(vector); ++lane) {
+      add(U32, Operation::Lane, lane, {vector});
     }
   }
   return makers;
@@ -97,7 +89,7 @@ void BodyGenerator::add_sources() {
   }
   for (std::uint32_t i = 0; i < buffers_->size(); ++i) {
     add_source(DataType::U32, {Operation::Length, 0, i}, true);
-    add_source(loaded_type(buffer(i).element), {Operation::Load, 0, i}, !is_writable(buffer(i)));
+    add_source(loaded_type(buffer(i).element), {Operation::Load, 0, i}, !is_writable(i));
   }
 }
 
@@ -107,7 +99,7 @@ ExprId BodyGenerator::expr(DataType type, std::uint32_t depth, bool uniform) {
   const auto tag = static_cast<std::size_t>(type);
   const std::vector<Maker>& sources = sources_[uniform ? 1 : 0][tag];
   if (choice < 4 && !sources.empty()) {
-    const Maker maker = random_.pick(sources);
+    const Maker& maker = random_.pick(sources);
     // What may not be read now is left alone, mostly.
     const bool idle = maker.op == Operation::Load && !allows(maker.imm, Use::Read);
     if (idle && !random_.one_in(8)) return leaf(type, uniform);
@@ -121,11 +113,11 @@ ExprId BodyGenerator::expr(DataType type, std::uint32_t depth, bool uniform) {
     }
     if (!calls.empty()) return apply({Operation::Call, 0, random_.pick(calls)}, depth - 1, uniform);
   }
-  Maker maker = random_.pick(operations()[tag]);
+  const Maker* maker = &random_.pick(operations()[tag]);
   // Tests are many, and leave little of their operands.
-  const bool test = info(maker.op).signature == Signature::Test;
-  if (test && random_.one_in(2)) maker = random_.pick(operations()[tag]);
-  return apply(maker, depth - 1, uniform);
+  const bool test = signature(maker->op) == Signature::Test;
+  if (test && random_.one_in(2)) maker = &random_.pick(operations()[tag]);
+  return apply(*maker, depth - 1, uniform);
 }
 
 ExprId BodyGenerator::apply(const Maker& maker, std::uint32_t depth, bool uniform) {
@@ -133,7 +125,7 @@ ExprId BodyGenerator::apply(const Maker& maker, std::uint32_t depth, bool unifor
     return load(maker.imm, index(maker.imm, Use::Read, depth, uniform));
   }
   const bool is_call = maker.op == Operation::Call;
-  std::span<const DataType> operands(maker.operands.data(), maker.operand_count);
+  std::span<const DataType> operands = maker.operands;
   if (is_call) {
     const Callable& callee = callables_[maker.imm];
     spend(callee.size, callee.work);
@@ -167,9 +159,7 @@ ExprId BodyGenerator::leaf(DataType type, bool uniform) {
     return cast(interner_.local(random_.pick(others).local), type);
   }
   if (!is_vector(type)) return literal(type);
-  std::vector<ExprId> lanes;
-  for (std::uint8_t i = 0; i < info(type).lanes; ++i) lanes.push_back(literal(DataType::U32));
-  return make(type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4, lanes);
+  return vector(type, [&] { return literal(DataType::U32); });
 }
 
 ExprId BodyGenerator::literal(DataType type) {

@@ -17,10 +17,6 @@ namespace {
 constexpr std::uint32_t kMaxWorkgroupBytes = 8 << 10;
 constexpr std::uint32_t kMaxLength = 1024;  // of a buffer, in elements
 
-using Extents = std::array<std::uint32_t, 3>;
-
-std::uint32_t volume(const Extents& extents) { return extents[0] * extents[1] * extents[2]; }
-
 // Lines, areas and boxes; odd sizes, powers of two, and axes with one place. Workgroups that fill
 // no vector, or more than a few, are as many as others; a few are as large as they get.
 CaseShape make_shape(Random& random, const GeneratorOptions& options) {
@@ -46,7 +42,7 @@ CaseShape make_shape(Random& random, const GeneratorOptions& options) {
   for (std::uint32_t axis = 0; axis < grid_dimensions; ++axis) {
     shape.grid[axis] = random.pick(kGroups);
   }
-  for (Extents* extents : {&shape.grid, &shape.size}) {
+  for (Ids* extents : {&shape.grid, &shape.size}) {
     while (shape.invocations() > most && volume(*extents) > 1) {
       *std::ranges::max_element(*extents) /= 2;
     }
@@ -140,9 +136,8 @@ std::vector<std::byte> make_contents(Random& random, const BufferDecl& buffer,
     if (number == DataType::Bool && random.one_in(3)) {
       bits = random_value(random, DataType::U32);
     }
-    for (std::size_t i = 0; i < words * 4; ++i) {
-      bytes.push_back(static_cast<std::byte>(bits.lanes[i / 4] >> (i % 4 * 8)));
-    }
+    const std::span<const std::byte> all = std::as_bytes(std::span(bits.lanes).first(words));
+    bytes.insert(bytes.end(), all.begin(), all.end());
   }
   // The last word of a Bytes buffer is completed with zeros.
   if (buffer.element == DataType::Bytes && length > buffer.count && random.one_in(2)) {

@@ -23,139 +23,142 @@ constexpr LargeShapeInfo kLargeShapes[] = {
     {LargeShape::WorkgroupMemory, "workgroup memory", 1 << 20},
 };
 
+std::string text_of(std::string_view part) { return std::string(part); }
+std::string text_of(std::uint64_t number) { return std::to_string(number); }
+
+// Strings and numbers, one after the other.
+std::string concat(const auto&... parts) { return (text_of(parts) + ...); }
+
 // A program that is growing. What it computes ends in `out`, an element for each invocation.
-struct Text {
+struct Large {
   std::string head;
   std::string body;
 
-  void add(std::string_view line) { body.append("  ").append(line).append("\n"); }
+  void declare(const auto&... parts) { head += concat("  ", parts..., "\n"); }
+  void add(const auto&... parts) { body += concat("  ", parts..., "\n"); }
 };
-
-std::string number(std::uint64_t value) { return std::to_string(value); }
-// One of some names, in turn.
-std::string name(char stem, std::uint32_t i) { return stem + number(i); }
 
 // Different ones, so that nothing is shared; `i` distinguishes them.
 std::string step(std::uint32_t i) {
   constexpr std::string_view kOps[] = {"+", "^", "*", "-", "|"};
-  const std::string to = name('x', i % 4);
-  const std::string other = name('x', (i + 1) % 4);
-  const std::string word = number(i * 2654435761u | 1u);
-  return to + " = (" + to + " " + std::string(kOps[i % 5]) + " " + word + ") ^ (" + other + " >> " +
-         number(i % 31 + 1) + ")";
+  const std::uint32_t to = i % 4;
+  return concat("x", to, " = (x", to, " ", kOps[i % 5], " ", i * 2654435761u | 1u, ") ^ (x",
+                (i + 1) % 4, " >> ", i % 31 + 1, ")");
 }
 
-void write_statements(Text& text, std::uint32_t size) {
-  for (std::uint32_t i = 0; i < size; ++i) text.add(step(i));
+void write_statements(Large& out, std::uint32_t size) {
+  for (std::uint32_t i = 0; i < size; ++i) out.add(step(i));
 }
 
-void write_branches(Text& text, std::uint32_t size) {
+void write_branches(Large& out, std::uint32_t size) {
   for (std::uint32_t i = 0; i < size; ++i) {
-    text.add("if x" + number(i % 4) + " & 3 == " + number(i % 5) + " {");
-    text.add(step(i));
-    text.add("} else {");
-    text.add(step(i + 7));
-    text.add("}");
+    out.add("if x", i % 4, " & 3 == ", i % 5, " {");
+    out.add(step(i));
+    out.add("} else {");
+    out.add(step(i + 7));
+    out.add("}");
   }
 }
 
-void write_loops(Text& text, std::uint32_t size) {
+void write_loops(Large& out, std::uint32_t size) {
   for (std::uint32_t i = 0; i < size; ++i) {
-    text.add("for v in 0..(x" + number(i % 4) + " & 1) + " + number(i % 3) + " {");
-    text.add(step(i));
-    text.add("}");
+    out.add("for v in 0..(x", i % 4, " & 1) + ", i % 3, " {");
+    out.add(step(i));
+    out.add("}");
   }
 }
 
-void write_chain(Text& text, std::uint32_t size) {
-  text.add("let key = x0 % " + number(size + 1));
+void write_chain(Large& out, std::uint32_t size) {
+  out.add("let key = x0 % ", size + 1);
   for (std::uint32_t i = 0; i < size; ++i) {
-    text.add((i == 0 ? "if key == " : "} else if key == ") + number(i) + " {");
-    text.add(step(i));
+    out.add(i == 0 ? "if key == " : "} else if key == ", i, " {");
+    out.add(step(i));
   }
-  text.add("}");
+  out.add("}");
 }
 
-void write_nesting(Text& text, std::uint32_t size) {
+void write_nesting(Large& out, std::uint32_t size) {
   for (std::uint32_t i = 0; i < size; ++i) {
-    text.add(i % 2 == 0 ? "if x" + number(i % 4) + " & 7 != " + number(i % 8) + " {"
-                        : "for v" + number(i) + " in 0..(x0 & 1) + 1 {");
-    text.add(step(i));
+    if (i % 2 == 0) {
+      out.add("if x", i % 4, " & 7 != ", i % 8, " {");
+    } else {
+      out.add("for v", i, " in 0..(x0 & 1) + 1 {");
+    }
+    out.add(step(i));
   }
-  for (std::uint32_t i = 0; i < size; ++i) text.add("}");
+  for (std::uint32_t i = 0; i < size; ++i) out.add("}");
 }
 
-void write_depth(Text& text, std::uint32_t size) {
-  std::string before;
+void write_depth(Large& out, std::uint32_t size) {
+  constexpr std::string_view kOps[] = {" ^ ", " + ", " * "};
   std::string after;
-  for (std::uint32_t i = 0; i < size; ++i) {
-    before += "(";
-    after += (i % 3 == 0 ? " ^ " : i % 3 == 1 ? " + " : " * ") + number(i * 77777 | 1) + ")";
-  }
-  text.add("x0 = " + before + "x1" + after);
+  for (std::uint32_t i = 0; i < size; ++i) after += concat(kOps[i % 3], i * 77777 | 1, ")");
+  out.add("x0 = ", std::string(size, '('), "x1", after);
 }
 
-void write_locals(Text& text, std::uint32_t size, bool is_large_group) {
+void write_locals(Large& out, std::uint32_t size, bool is_large_group) {
   constexpr std::string_view kTypes[] = {"u64", "u128", "vec4u32"};
   constexpr std::string_view kBuffers[] = {"b64", "b128", "b4"};
   const auto type = [&](std::uint32_t i) { return is_large_group ? 1 : i % 3; };
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    text.head += "  read " + std::string(kBuffers[i]) + ": " + std::string(kTypes[i]) + "[]\n";
-  }
-  text.head += "  workgroup s: u128[" + std::string(is_large_group ? "1024" : "64") + "]\n";
+  for (std::uint32_t i = 0; i < 3; ++i) out.declare("read ", kBuffers[i], ": ", kTypes[i], "[]");
+  out.declare("workgroup s: u128[", is_large_group ? 1024u : 64u, "]");
   for (std::uint32_t i = 0; i < size; ++i) {
-    text.add("let " + name('w', i) + " = " + std::string(kBuffers[type(i)]) + "[(n + " + number(i) +
-             ") % 97]");
+    out.add("let w", i, " = ", kBuffers[type(i)], "[(n + ", i, ") % 97]");
   }
-  text.add("s[local_id.x] = u128(x0)");
-  text.add("barrier");
-  text.add("for v in 0..2 {");
+  out.add("s[local_id.x] = u128(x0)");
+  out.add("barrier");
+  out.add("for v in 0..2 {");
   for (std::uint32_t i = 0; i < size; i += 2) {
-    const std::uint32_t other = type(i) == 1 ? 0 : (i + 3) % size;
-    const bool alike = other != 0 && type(other) == type(i);
-    text.add(name('w', i) + " = " + name('w', i) + " + " +
-             (type(i) == 1 ? "s[(local_id.x + v) % 64]" : name('w', alike ? other : i)));
+    const std::uint32_t other = (i + 3) % size;
+    if (type(i) == 1) {
+      out.add("w", i, " = w", i, " + s[(local_id.x + v) % 64]");
+    } else {
+      out.add("w", i, " = w", i, " + w", other != 0 && type(other) == type(i) ? other : i);
+    }
   }
-  text.add("barrier");
-  text.add("s[local_id.x] = s[local_id.x] + u128(x1)");
-  text.add("barrier");
-  text.add("}");
+  out.add("barrier");
+  out.add("s[local_id.x] = s[local_id.x] + u128(x1)");
+  out.add("barrier");
+  out.add("}");
   for (std::uint32_t i = 0; i < size; ++i) {
-    const std::string local = name('w', i);
-    text.add("x2 = x2 * 31 ^ " + (type(i) == 2 ? local + ".x ^ " + local + ".w"
-                                               : "u32(" + local + ") ^ u32(" + local + " >> 33)"));
+    if (type(i) == 2) {
+      out.add("x2 = x2 * 31 ^ w", i, ".x ^ w", i, ".w");
+    } else {
+      out.add("x2 = x2 * 31 ^ u32(w", i, ") ^ u32(w", i, " >> 33)");
+    }
   }
 }
 
-void write_divisions(Text& text, std::uint32_t size) {
-  text.head += "  read b64: u64[]\n  read b128: u128[]\n  read b4: vec4u32[]\n";
-  text.add("let p = b64[n]");
-  text.add("let q = b128[n]");
-  text.add("let r = b4[n]");
+void write_divisions(Large& out, std::uint32_t size) {
+  out.declare("read b64: u64[]");
+  out.declare("read b128: u128[]");
+  out.declare("read b4: vec4u32[]");
+  out.add("let p = b64[n]");
+  out.add("let q = b128[n]");
+  out.add("let r = b4[n]");
   for (std::uint32_t i = 0; i < size; ++i) {
-    const std::string at = "[(n + " + number(i) + ") % 89]";
-    if (i % 4 == 0) text.add("p = (p / b64" + at + ") ^ b64[" + number(i % 97) + "]");
-    if (i % 4 == 1) text.add("q = (q % b128" + at + ") ^ b128[" + number(i % 97) + "]");
-    if (i % 4 == 2) text.add("r = mul_high(r, b4" + at + ") ^ b4[" + number(i % 97) + "]");
-    if (i % 4 == 3) text.add("p = mul_high(p, b64" + at + ") ^ p");
+    const std::string at = concat("[(n + ", i, ") % 89]");
+    if (i % 4 == 0) out.add("p = (p / b64", at, ") ^ b64[", i % 97, "]");
+    if (i % 4 == 1) out.add("q = (q % b128", at, ") ^ b128[", i % 97, "]");
+    if (i % 4 == 2) out.add("r = mul_high(r, b4", at, ") ^ b4[", i % 97, "]");
+    if (i % 4 == 3) out.add("p = mul_high(p, b64", at, ") ^ p");
   }
-  text.add("x0 = u32(p) ^ u32(q) ^ u32(q >> 80) ^ r.y");
+  out.add("x0 = u32(p) ^ u32(q) ^ u32(q >> 80) ^ r.y");
 }
 
-void write_buffers(Text& text, std::uint32_t size) {
+void write_buffers(Large& out, std::uint32_t size) {
   for (std::uint32_t i = 0; i < size; ++i) {
-    text.head += "  read_write " + name('c', i) + ": u32[]\n";
-    text.add(name('c', i) + "[n] = " + name('c', i) + "[n] + " + name('x', i % 4));
+    out.declare("read_write c", i, ": u32[]");
+    out.add("c", i, "[n] = c", i, "[n] + x", i % 4);
   }
 }
 
-void write_workgroup_memory(Text& text, std::uint32_t size) {
-  text.head += "  workgroup s: u32[" + number(size) + "]\n";
-  text.add("let own = local_id.x * " + number(std::max(1u, size / 64)));
-  text.add("s[own] = x0");
-  text.add("barrier");
-  text.add("x1 = s[" + number(size - 1) + "] + s[(own + " + number(size / 64) + ") % " +
-           number(size) + "]");
+void write_workgroup_memory(Large& out, std::uint32_t size) {
+  out.declare("workgroup s: u32[", size, "]");
+  out.add("let own = local_id.x * ", std::max(1u, size / 64));
+  out.add("s[own] = x0");
+  out.add("barrier");
+  out.add("x1 = s[", size - 1, "] + s[(own + ", size / 64, ") % ", size, "]");
 }
 
 }  // namespace
@@ -163,30 +166,26 @@ void write_workgroup_memory(Text& text, std::uint32_t size) {
 std::span<const LargeShapeInfo> all_large_shapes() { return kLargeShapes; }
 
 Case generate_large(LargeShape shape, std::uint32_t size) {
-  Text text;
-  for (std::uint32_t i = 0; i < 4; ++i) {
-    text.add("let " + name('x', i) + " = a[n + " + number(i) + "]");
-  }
+  Large out;
+  for (std::uint32_t i = 0; i < 4; ++i) out.add("let x", i, " = a[n + ", i, "]");
   switch (shape) {
-    case LargeShape::Statements: write_statements(text, size); break;
-    case LargeShape::Branches: write_branches(text, size); break;
-    case LargeShape::Loops: write_loops(text, size); break;
-    case LargeShape::Chain: write_chain(text, size); break;
-    case LargeShape::Nesting: write_nesting(text, size); break;
-    case LargeShape::Depth: write_depth(text, size); break;
-    case LargeShape::Locals: write_locals(text, size, false); break;
-    case LargeShape::LargeGroup: write_locals(text, size, true); break;
-    case LargeShape::Divisions: write_divisions(text, size); break;
-    case LargeShape::Buffers: write_buffers(text, size); break;
-    case LargeShape::WorkgroupMemory: write_workgroup_memory(text, size); break;
+    case LargeShape::Statements: write_statements(out, size); break;
+    case LargeShape::Branches: write_branches(out, size); break;
+    case LargeShape::Loops: write_loops(out, size); break;
+    case LargeShape::Chain: write_chain(out, size); break;
+    case LargeShape::Nesting: write_nesting(out, size); break;
+    case LargeShape::Depth: write_depth(out, size); break;
+    case LargeShape::Locals: write_locals(out, size, false); break;
+    case LargeShape::LargeGroup: write_locals(out, size, true); break;
+    case LargeShape::Divisions: write_divisions(out, size); break;
+    case LargeShape::Buffers: write_buffers(out, size); break;
+    case LargeShape::WorkgroupMemory: write_workgroup_memory(out, size); break;
   }
   const std::uint32_t group = shape == LargeShape::LargeGroup ? 1024 : 64;
-  const std::string whole = "program large workgroup(" + number(group) +
-                            ") {\n  read a: u32[]\n  read_write out: u32[]\n" + text.head +
-                            "  let n = invocation_id.x\n" + text.body +
-                            "  out[n] = x0 ^ x1 ^ x2 ^ x3\n}\n";
   Case c;
-  c.module = *parse(whole);
+  c.module = *parse(concat(
+      "program large workgroup(", group, ") {\n  read a: u32[]\n  read_write out: u32[]\n",
+      out.head, "  let n = invocation_id.x\n", out.body, "  out[n] = x0 ^ x1 ^ x2 ^ x3\n}\n"));
   c.grid = {shape == LargeShape::LargeGroup ? 1u : 2u, 1, 1};
   Random random(size);
   for (const BufferDecl& buffer : c.program().buffers) {

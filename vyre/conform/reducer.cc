@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <compare>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -86,14 +87,14 @@ Size size_of(const Case& c) {
 
 // --- Edits ---------------------------------------------------------------------------------------
 
-// Removes the statements that are marked. Where a compound statement is, its blocks become part of
-// the block around it; where one is not, blocks that are gone are empty.
-void remove_statements(Body& body, const std::vector<bool>& gone) {
+// Removes the statements for which is_gone(index) holds. Where a compound statement is, its blocks
+// become part of the block around it; where one is not, blocks that are gone are empty.
+void remove_statements(Body& body, auto is_gone) {
   std::vector<StmtId> moved(body.stmts.size() + 1);
   std::vector<Stmt> kept;
   for (std::size_t i = 0; i < body.stmts.size(); ++i) {
     moved[i] = StmtId{kept.size()};
-    if (!gone[i]) kept.push_back(body.stmts[i]);
+    if (!is_gone(i)) kept.push_back(body.stmts[i]);
   }
   moved.back() = StmtId{kept.size()};
   for (Stmt& stmt : kept) {
@@ -121,7 +122,9 @@ struct Replacement {
 };
 
 // Replaces expressions wherever the statements for which `inside` holds mention them.
-void replace(Body& body, std::span<const Replacement> all, auto inside) {
+void replace(
+    Body& body, std::span<const Replacement> all,
+    const std::function<bool(std::uint32_t)>& inside = [](std::uint32_t) { return true; }) {
   const std::size_t count = body.exprs.size();
   std::vector<ExprId> copies(count);
   for (const Replacement& each : all) copies[each.to.index] = each.to;
@@ -186,9 +189,6 @@ class Reducer {
     best_ = std::move(candidate);
     return true;
   }
-  bool attempt_body(std::size_t item, auto edit) {
-    return attempt([&](Case& c) { edit(body_of(c.module.items[item])); });
-  }
   // Goes once through what can be tried, as many things as there are at the time.
   static bool each(auto count, auto smaller_at) {
     bool smaller = false;
@@ -199,30 +199,33 @@ class Reducer {
     }
     return smaller;
   }
-  bool each_statement(std::size_t item, auto smaller_at) {
-    return each([&] { return body(item).stmts.size(); }, smaller_at);
-  }
 
-  // Each goes once through everything it can do, and says whether the case became smaller.
-  bool drop_statements(std::size_t item);
-  bool take_apart(std::size_t item);
-  bool inline_lets(std::size_t item);
-  bool simplify_expressions(std::size_t item);
-  bool drop_results(std::size_t item);
+  // Each goes once through everything it can do, and says whether the case became smaller. The
+  // first ones are about one body.
+  bool drop_statements();
+  bool take_apart();
+  bool inline_lets();
+  bool simplify_expressions();
+  bool drop_results();
   bool drop_ops();
   bool drop_buffers();
   bool shrink_shape();
   bool shrink_contents();
 
-  bool drop_range(std::size_t item, std::size_t begin, std::size_t end);
-  bool try_replacing(std::size_t item, std::uint32_t stmt, ExprId id);
-  const Body& body(std::size_t item) const { return vyre::body_of(best_.module.items[item]); }
+  const Body& body() const { return body_of(best_.module.items[item_]); }
+  Types types() const { return types_of(best_.module, best_.module.items[item_]); }
+  bool attempt_body(auto edit) {
+    return attempt([&](Case& c) { edit(body_of(c.module.items[item_])); });
+  }
+  bool each_statement(auto smaller_at) {
+    return each([&] { return body().stmts.size(); }, smaller_at);
+  }
+  bool drop_range(std::size_t begin, std::size_t end);
+  bool try_replacing(std::uint32_t stmt, ExprId id);
   // What is written under `root`, users before operands, each once.
-  std::vector<ExprId> parts_of(std::size_t item, ExprId root) const {
-    std::vector<ExprId> ids;
-    for_each_use(body(item), root, [&](ExprId id) { ids.push_back(id); });
-    std::ranges::sort(ids, std::greater());
-    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+  std::set<ExprId, std::greater<>> parts_of(ExprId root) const {
+    std::set<ExprId, std::greater<>> ids;
+    for_each_below(body(), std::array{root}, [&](ExprId id) { ids.insert(id); });
     return ids;
   }
 
@@ -230,6 +233,7 @@ class Reducer {
   Size best_size_;
   const std::function<bool(const Case&)>& still_fails_;
   std::uint32_t tries_;
+  std::size_t item_ = 0;  // whose body is being reduced
 };
 
 bool Reducer::is_better(Case& candidate) {
@@ -248,140 +252,137 @@ bool Reducer::is_better(Case& candidate) {
 
 // Drops what lies within [begin, end) of the preorder with all its blocks. A local that is declared
 // there is zero where it is mentioned elsewhere, and no longer assigned.
-bool Reducer::drop_range(std::size_t item, std::size_t begin, std::size_t end) {
-  const Types types = types_of(best_.module, best_.module.items[item]);
-  return attempt_body(item, [&](Body& edited) {
+bool Reducer::drop_range(std::size_t begin, std::size_t end) {
+  const Types types = this->types();
+  return attempt_body([&](Body& edited) {
     std::vector<bool> gone(edited.stmts.size());
-    std::vector<Replacement> zeros;
+    std::vector<bool> undeclared(edited.locals.size());
     for (std::size_t i = begin; i < end; ++i) {
       if (next(edited, StmtId{i}).index > end) continue;
       gone[i] = true;
       const LocalId local = declared(edited.stmts[i]);
-      if (!local.exists()) continue;
-      for (std::size_t k = 0; k < edited.stmts.size(); ++k) {
-        const Assign* assign = std::get_if<Assign>(&edited.stmts[k]);
-        if (assign != nullptr && assign->local == local) gone[k] = true;
-      }
-      const ExprId use = find_local(edited, local);
-      if (use.exists()) zeros.push_back({use, constant(edited, types[local], 0)});
+      if (local.exists()) undeclared[local.index] = true;
     }
-    replace(edited, zeros, [](std::uint32_t) { return true; });
-    remove_statements(edited, gone);
+    for (std::size_t i = 0; i < edited.stmts.size(); ++i) {
+      const LocalId* local = local_of(edited.stmts[i]);
+      if (local != nullptr && local->exists() && undeclared[local->index]) gone[i] = true;
+    }
+    std::vector<Replacement> zeros;
+    for (std::size_t i = 0, count = edited.exprs.size(); i < count; ++i) {
+      const Expr expr = edited.exprs[i];
+      if (expr.op != Operation::Local || !undeclared[expr.imm]) continue;
+      zeros.push_back({ExprId{i}, constant(edited, types.exprs[i], 0)});
+    }
+    replace(edited, zeros);
+    remove_statements(edited, [&](std::size_t i) { return gone[i]; });
   });
 }
 
 // Halves, quarters, and so on to single statements.
-bool Reducer::drop_statements(std::size_t item) {
+bool Reducer::drop_statements() {
   bool smaller = false;
-  for (std::size_t length = body(item).stmts.size(); length > 0; length /= 2) {
-    for (std::size_t begin = 0; begin < body(item).stmts.size();) {
-      const std::size_t end = std::min(begin + length, body(item).stmts.size());
-      const bool dropped = drop_range(item, begin, end);
+  for (std::size_t length = body().stmts.size(); length > 0; length /= 2) {
+    for (std::size_t begin = 0; begin < body().stmts.size();) {
+      const bool dropped = drop_range(begin, std::min(begin + length, body().stmts.size()));
       smaller |= dropped;
       if (!dropped) begin += length;
     }
-    length = std::min(length, body(item).stmts.size() + 1);
+    length = std::min(length, body().stmts.size() + 1);
   }
   // Compound statements are longer than the ranges above say.
-  smaller |= each_statement(item, [&](std::uint32_t i) {
-    return drop_range(item, i, next(body(item), StmtId{i}).index);
-  });
+  smaller |=
+      each_statement([&](std::uint32_t i) { return drop_range(i, next(body(), StmtId{i}).index); });
   return smaller;
 }
 
 // Replaces an `if` by one of its blocks or both, a loop by one round of it, and a block by its
 // statements.
-bool Reducer::take_apart(std::size_t item) {
-  return each_statement(item, [&](std::uint32_t i) {
+bool Reducer::take_apart() {
+  return each_statement([&](std::uint32_t i) {
+    // Without the statement itself, and those of one of its blocks.
     const auto without = [&](std::uint32_t begin, std::uint32_t end) {
-      return attempt_body(item, [&](Body& edited) {
-        std::vector<bool> gone(edited.stmts.size());
-        gone[i] = true;
-        std::fill(gone.begin() + begin, gone.begin() + end, true);
-        remove_statements(edited, gone);
+      return attempt_body([&](Body& edited) {
+        remove_statements(edited, [&](std::size_t k) { return k == i || (begin <= k && k < end); });
       });
     };
-    const Stmt stmt = body(item).stmts[i];
-    if (const If* branch = std::get_if<If>(&stmt)) {
-      return without(branch->else_begin.index, branch->end.index) ||
-             without(i + 1, branch->else_begin.index) || without(i, i);
-    }
-    if (const For* loop = std::get_if<For>(&stmt)) {
-      const Let first{loop->variable, loop->from};
-      return without(i, i) || attempt_body(item, [&](Body& edited) { edited.stmts[i] = first; });
-    }
-    return std::holds_alternative<Block>(stmt) && without(i, i);
+    bool smaller = false;
+    const Stmt stmt = body().stmts[i];
+    visit(
+        stmt,
+        [&](const If& branch) {
+          smaller = without(branch.else_begin.index, branch.end.index) ||
+                    without(i + 1, branch.else_begin.index) || without(i, i);
+        },
+        [&](const For& loop) {
+          const Let first{loop.variable, loop.from};
+          smaller = without(i, i) || attempt_body([&](Body& edited) { edited.stmts[i] = first; });
+        },
+        [&](const Block&) { smaller = without(i, i); },
+        Nothing<Let, Assign, Store, Atomic, Break, Return, Barrier>());
+    return smaller;
   });
 }
 
 // Puts the value of a local that is mentioned once where it is mentioned.
-bool Reducer::inline_lets(std::size_t item) {
-  return each_statement(item, [&](std::uint32_t i) {
-    const Body& current = body(item);
-    const Let* let = std::get_if<Let>(&current.stmts[i]);
+bool Reducer::inline_lets() {
+  return each_statement([&](std::uint32_t i) {
+    const Let* let = std::get_if<Let>(&body().stmts[i]);
     if (let == nullptr) return false;
-    const ExprId use = find_local(current, let->local);
+    const ExprId use = find_local(body(), let->local);
     std::size_t mentions = 0;
-    for (const Stmt& stmt : current.stmts) {
+    for (const Stmt& stmt : body().stmts) {
       const Assign* assign = std::get_if<Assign>(&stmt);
-      mentions += assign != nullptr && assign->local == let->local ? 2 : 0;
+      if (assign != nullptr && assign->local == let->local) return false;
       for (ExprId root : roots(stmt)) {
-        for_each_use(current, root, [&](ExprId id) { mentions += id == use ? 1 : 0; });
+        for_each_use(body(), root, [&](ExprId id) { mentions += id == use ? 1 : 0; });
       }
     }
     if (mentions != 1) return false;
     const Replacement value[] = {{use, let->value}};
-    return attempt_body(item, [&](Body& edited) {
-      replace(edited, value, [](std::uint32_t) { return true; });
-      std::vector<bool> gone(edited.stmts.size());
-      gone[i] = true;
-      remove_statements(edited, gone);
+    return attempt_body([&](Body& edited) {
+      replace(edited, value);
+      remove_statements(edited, [&](std::size_t k) { return k == i; });
     });
   });
 }
 
 // Tries constants, parts of it, and for a literal smaller numbers.
-bool Reducer::try_replacing(std::size_t item, std::uint32_t stmt, ExprId id) {
-  const Types types = types_of(best_.module, best_.module.items[item]);
-  const Expr expr = body(item)[id];
+bool Reducer::try_replacing(std::uint32_t stmt, ExprId id) {
+  const Types types = this->types();
+  const Expr expr = body()[id];
   const DataType type = types[id];
   const auto attempt_with = [&](auto make) {
-    return attempt_body(item, [&](Body& edited) {
+    return attempt_body([&](Body& edited) {
       const Replacement part[] = {{id, make(edited)}};
       replace(edited, part, [&](std::uint32_t i) { return i == stmt; });
     });
   };
-  for (std::uint32_t value : {0u, 1u}) {
-    if (attempt_with([&](Body& edited) { return constant(edited, type, value); })) return true;
-  }
+  const auto attempt_number = [&](std::uint32_t value) {
+    return attempt_with([&](Body& edited) { return constant(edited, type, value); });
+  };
+  if (attempt_number(0) || attempt_number(1)) return true;
   if (expr.op == Operation::Literal) {
-    const std::uint32_t low = literal_bits(body(item), expr).lanes[0];
-    const std::array smaller{low / 2, low & (low - 1), low};
-    return std::ranges::any_of(smaller, [&](std::uint32_t value) {
-      return attempt_with([&](Body& edited) { return constant(edited, type, value); });
-    });
+    const std::uint32_t low = literal_bits(body(), expr).lanes[0];
+    return std::ranges::any_of(std::array{low / 2, low & (low - 1), low}, attempt_number);
   }
-  const std::vector<ExprId> parts = parts_of(item, id);
-  return std::ranges::any_of(parts, [&](ExprId part) {
+  return std::ranges::any_of(parts_of(id), [&](ExprId part) {
     return part != id && types[part] == type && attempt_with([&](Body&) { return part; });
   });
 }
 
-bool Reducer::simplify_expressions(std::size_t item) {
-  return each_statement(item, [&](std::uint32_t i) {
-    const Roots all = roots(body(item).stmts[i]);
-    return std::ranges::any_of(all, [&](ExprId root) {
-      const std::vector<ExprId> parts = parts_of(item, root);
-      return std::ranges::any_of(parts, [&](ExprId id) { return try_replacing(item, i, id); });
+bool Reducer::simplify_expressions() {
+  return each_statement([&](std::uint32_t i) {
+    return std::ranges::any_of(roots(body().stmts[i]), [&](ExprId root) {
+      return std::ranges::any_of(parts_of(root), [&](ExprId id) { return try_replacing(i, id); });
     });
   });
 }
 
-bool Reducer::drop_results(std::size_t item) {
-  return each_statement(item, [&](std::uint32_t i) {
-    const Atomic* atomic = std::get_if<Atomic>(&body(item).stmts[i]);
-    return atomic != nullptr && !find_local(body(item), atomic->result).exists() &&
-           attempt_body(item, [&](Body& edited) { std::get<Atomic>(edited.stmts[i]).result = {}; });
+bool Reducer::drop_results() {
+  return each_statement([&](std::uint32_t i) {
+    const Atomic* atomic = std::get_if<Atomic>(&body().stmts[i]);
+    return atomic != nullptr && !find_local(body(), atomic->result).exists() &&
+           attempt_body([&](Body& edited) { std::get<Atomic>(edited.stmts[i]).result = {}; });
   });
 }
 
@@ -405,27 +406,29 @@ bool Reducer::drop_ops() {
 }
 
 bool Reducer::drop_buffers() {
-  return each([&] { return best_.program().buffers.size(); },
-              [&](std::uint32_t i) {
-                bool used = false;
-                return attempt([&](Case& c) {
-                  const auto renumber = [&](std::uint32_t& number) {
-                    used |= number == i;
-                    if (number > i) --number;
-                  };
-                  for (Expr& expr : c.program().body.exprs) {
-                    if (expr.op == Operation::Load || expr.op == Operation::Length)
-                      renumber(expr.imm);
-                  }
-                  for (Stmt& stmt : c.program().body.stmts) {
-                    if (Store* store = std::get_if<Store>(&stmt)) renumber(store->buffer.index);
-                    if (Atomic* atomic = std::get_if<Atomic>(&stmt)) renumber(atomic->buffer.index);
-                  }
-                  if (used) return;
-                  c.program().buffers.erase(c.program().buffers.begin() + i);
-                  c.contents.erase(c.contents.begin() + i);
-                });
-              });
+  const auto buffers = [&] { return best_.program().buffers.size(); };
+  return each(buffers, [&](std::uint32_t i) {
+    return attempt([&](Case& c) {
+      bool used = false;
+      const auto renumber = [&](std::uint32_t& number) {
+        used |= number == i;
+        if (number > i) --number;
+      };
+      for (Expr& expr : c.program().body.exprs) {
+        if (expr.op == Operation::Load || expr.op == Operation::Length) renumber(expr.imm);
+      }
+      for (Stmt& stmt : c.program().body.stmts) {
+        std::visit(
+            [&](auto& s) {
+              if constexpr (requires { s.buffer; }) renumber(s.buffer.index);
+            },
+            stmt);
+      }
+      if (used) return;
+      c.program().buffers.erase(c.program().buffers.begin() + i);
+      c.contents.erase(c.contents.begin() + i);
+    });
+  });
 }
 
 // One at a time: a single place, half as many, one less.
@@ -484,12 +487,12 @@ bool Reducer::shrink_contents() {
 Case Reducer::run() {
   for (bool smaller = true; smaller && tries_ > 0;) {
     smaller = false;
-    for (std::size_t i = best_.module.items.size(); i-- > 0;) {
-      smaller |= drop_statements(i);
-      smaller |= take_apart(i);
-      smaller |= inline_lets(i);
-      smaller |= simplify_expressions(i);
-      smaller |= drop_results(i);
+    for (item_ = best_.module.items.size(); item_-- > 0;) {
+      smaller |= drop_statements();
+      smaller |= take_apart();
+      smaller |= inline_lets();
+      smaller |= simplify_expressions();
+      smaller |= drop_results();
     }
     smaller |= drop_ops();
     smaller |= drop_buffers();

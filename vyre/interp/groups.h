@@ -53,7 +53,7 @@ inline constexpr std::uint32_t kMixedGroups = 4;
 // and take turns at random.
 template <class Watch>
 void run_groups(const Script& script, std::span<const Memory> buffers, const Groups& groups,
-                Control& control, Watch& watch, bool threaded = false, bool reports = true) {
+                Control& control, Watch& watch, bool reports = true) {
   using Progress = typename Machine<Watch>::Progress;
   const std::size_t at_once =
       control.options.schedule.kind == Schedule::Kind::Mixed ? kMixedGroups : 1;
@@ -63,8 +63,7 @@ void run_groups(const Script& script, std::span<const Memory> buffers, const Gro
   const auto is_left = [&] { return (next = control.begun++) < groups.count(); };
   while (machines.size() < at_once && is_left()) {
     busy.push_back(static_cast<std::uint32_t>(machines.size()));
-    machines.push_back(
-        std::make_unique<Machine<Watch>>(script, buffers, control, watch, threaded, reports));
+    machines.push_back(std::make_unique<Machine<Watch>>(script, buffers, control, watch, reports));
     watch.switch_to(busy.back());
     machines.back()->begin(groups[next]);
   }
@@ -87,7 +86,7 @@ void run_groups(const Script& script, std::span<const Memory> buffers, const Gro
   }
 }
 
-// Runs all workgroups for who watches them.
+// Runs all workgroups under a watch.
 template <class Watch>
 Result<RunStats> run_watched(const Script& script, const Grid& grid,
                              std::span<const Memory> buffers, const RunOptions& options,

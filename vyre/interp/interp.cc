@@ -1,6 +1,7 @@
 #include "vyre/interp/interp.h"
 
 #include <deque>
+#include <set>
 #include <thread>
 
 #include "vyre/base/thread.h"
@@ -22,6 +23,20 @@ std::uint64_t workgroup_bytes(const Script& script) {
   return bytes;
 }
 
+// One where the order of workgroups may show; otherwise as many as there are cores, and as can keep
+// a workgroup each in a reasonable space.
+std::uint64_t thread_count(const Script& script, std::uint64_t groups, const RunOptions& options) {
+  if (options.schedule.kind != Schedule::Kind::Sequential || options.max_steps != 0 ||
+      !ordered_atomics(script.program()).empty()) {
+    return 1;
+  }
+  constexpr std::uint64_t kSpace = std::uint64_t{1} << 30;
+  const std::uint64_t most = std::max<std::uint64_t>(
+      1, std::min<std::uint64_t>({std::max(1u, std::thread::hardware_concurrency()), groups,
+                                  kSpace / (workgroup_bytes(script) + 1)}));
+  return options.threads == 0 ? most : std::min<std::uint64_t>(options.threads, most);
+}
+
 }  // namespace
 
 std::vector<StmtId> ordered_atomics(const Program& program) {
@@ -30,22 +45,18 @@ std::vector<StmtId> ordered_atomics(const Program& program) {
   for (const Expr& expr : body.exprs) {
     if (expr.op == Operation::Local) read[expr.imm] = true;
   }
-  std::vector<std::optional<AtomicOp>> latest(program.buffers.size());
-  std::vector<bool> mixed(program.buffers.size());
+  std::vector<std::set<AtomicOp>> kinds(program.buffers.size());  // by buffer
   for (const Stmt& stmt : body.stmts) {
     const Atomic* atomic = std::get_if<Atomic>(&stmt);
-    if (atomic == nullptr) continue;
-    std::optional<AtomicOp>& op = latest[atomic->buffer.index];
-    if (op && *op != atomic->op) mixed[atomic->buffer.index] = true;
-    op = atomic->op;
+    if (atomic != nullptr) kinds[atomic->buffer.index].insert(atomic->op);
   }
   std::vector<StmtId> found;
   for (std::size_t i = 0; i < body.stmts.size(); ++i) {
     const Atomic* atomic = std::get_if<Atomic>(&body.stmts[i]);
     if (atomic == nullptr) continue;
     const bool used = atomic->result.exists() && read[atomic->result.index];
-    if (used || info(atomic->op).order == AtomicOrder::Own || mixed[atomic->buffer.index])
-      found.emplace_back(i);
+    const bool mixed = kinds[atomic->buffer.index].size() > 1;
+    if (used || mixed || info(atomic->op).order == AtomicOrder::Own) found.emplace_back(i);
   }
   return found;
 }
@@ -54,20 +65,11 @@ Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<con
                            const RunOptions& options) {
   const Groups groups(grid, options.schedule);
   Control control{options, groups.count()};
-  std::uint64_t threads = 1;
-  if (options.schedule.kind == Schedule::Kind::Sequential && options.max_steps == 0 &&
-      ordered_atomics(script.program()).empty()) {
-    // As many as there are cores, and as can keep a workgroup each in a reasonable space.
-    constexpr std::uint64_t kSpace = std::uint64_t{1} << 30;
-    const std::uint64_t most =
-        std::min<std::uint64_t>({std::max(1u, std::thread::hardware_concurrency()), groups.count(),
-                                 kSpace / (workgroup_bytes(script) + 1)});
-    threads = std::clamp<std::uint64_t>(options.threads != 0 ? options.threads : most, 1,
-                                        std::max<std::uint64_t>(most, 1));
-  }
+  const std::uint64_t threads = thread_count(script, groups.count(), options);
+  control.threaded = threads > 1;
   const auto work = [&](bool reports) {
     NoWatch watch;
-    run_groups(script, buffers, groups, control, watch, threads > 1, reports);
+    run_groups(script, buffers, groups, control, watch, reports);
   };
   std::deque<Thread> others;
   // Where the system has no more threads, those that there are do the work.

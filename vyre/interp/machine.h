@@ -1,10 +1,11 @@
-// Executes steps. A Machine runs one workgroup after the other on memory that it is given; who
-// wants to see what happens passes a Watch, whose functions are called at each step and access.
+// Executes steps. A Machine runs one workgroup after the other on memory that it is given. It calls
+// the functions of a Watch at each step and access.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <numeric>
 #include <span>
@@ -36,6 +37,7 @@ struct Control {
   const std::uint64_t groups;
   std::atomic<std::uint64_t> begun = 0;     // of the groups; the number of the next one
   std::atomic<std::uint64_t> finished = 0;  // of the groups
+  bool threaded = false;                    // machines run at the same time
   std::uint64_t spent = 0;                  // of the steps, where they are limited
   std::atomic<bool> failed = false;
   std::mutex mutex = {};  // for what follows
@@ -139,13 +141,13 @@ class ElementAccess {
 template <class Watch>
 class Machine {
  public:
-  // `threaded`: other machines run at the same time; `reports`: this one tells how far they are.
+  // `reports`: it tells how far the machines of this run are.
   Machine(const Script& script, std::span<const Memory> buffers, Control& control, Watch& watch,
-          bool threaded = false, bool reports = true)
+          bool reports = true)
       : script_(script),
         control_(control),
         watch_(watch),
-        access_(threaded),
+        access_(control.threaded),
         invocations_(script.program().workgroup_size[0] * script.program().workgroup_size[1] *
                      script.program().workgroup_size[2]),
         interleaved_(control.options.schedule.kind == Schedule::Kind::RoundRobin ||
@@ -177,8 +179,8 @@ class Machine {
     return progress == Progress::Ended;
   }
 
-  // The same in pieces, for who runs several workgroups at a time: begin(), then go_on() until the
-  // workgroup has ended.
+  // The same in pieces, for several workgroups at a time: begin(), then go_on() until the workgroup
+  // has ended.
   enum class Progress : std::uint8_t { Going, Ended, Stopped };
   void begin(const Ids& group) {
     group_ = group;
@@ -199,16 +201,17 @@ class Machine {
     }
     const std::uint32_t invocation = runnable_.back();
     runnable_.pop_back();
-    const bool in_rounds = control_.options.schedule.kind == Schedule::Kind::RoundRobin;
     switch (turn(invocation)) {
-      case Pause::Turn: (in_rounds ? later_ : runnable_).push_back(invocation); break;
+      case Pause::Turn:
+        if (control_.options.schedule.kind == Schedule::Kind::RoundRobin) {
+          runnable_.push_front(invocation);
+        } else {
+          runnable_.push_back(invocation);
+        }
+        break;
       case Pause::Barrier: waiting_.push_back(invocation); break;
       case Pause::Ended: break;
       case Pause::Stopped: return Progress::Stopped;
-    }
-    if (runnable_.empty()) {
-      std::ranges::reverse(later_);
-      std::swap(runnable_, later_);
     }
     if (!runnable_.empty()) return Progress::Going;
     if (waiting_.empty()) {
@@ -285,47 +288,41 @@ class Machine {
       if (watched) watch_.begin_step(step, invocation_);
       evaluate(frame, step);
       if (stopped_) return Pause::Stopped;  // in a call: the step has no values to work with
-      const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
-      Pause pause = Pause::Turn;
-      bool pauses = single;
-      switch (step.kind) {
-        case Step::Kind::Set:
-          frame.locals[step.local.index] = frame.values[step.value.index];
-          break;
-        case Step::Kind::Store:
-          store(step, value(step.index), frame.values[step.value.index]);
-          break;
-        case Step::Kind::Atomic: {
-          const std::uint32_t old = update(frame, step);
-          if (step.local.exists()) frame.locals[step.local.index] = {{old}};
-          break;
-        }
-        case Step::Kind::Branch:
-          if (value(step.value) == 0) pc = step.target;
-          break;
-        case Step::Kind::Enter:
-          frame.locals[step.local.index] = frame.values[step.from.index];
-          frame.locals[step.limit] = frame.values[step.value.index];
-          if (value(step.from) >= value(step.value)) pc = step.target;
-          break;
-        case Step::Kind::Again:
-          if (++frame.locals[step.local.index].lanes[0] < frame.locals[step.limit].lanes[0]) {
-            pc = step.target;
-          }
-          break;
-        case Step::Kind::Jump: pc = step.target; break;
-        case Step::Kind::Barrier:
-          pause = Pause::Barrier;
-          pauses = true;
-          break;
-        case Step::Kind::Return:
-          pause = Pause::Ended;
-          pauses = true;
-          break;
-      }
+      const Pause pause = execute(frame, step, pc);
       if (watched) watch_.end_step(step, frame.locals, frame.values);
-      if (pauses) return pause;
+      if (single || pause != Pause::Turn) return pause;
     }
+  }
+
+  // Does what the step does with the values of its expressions; `pc` is that of the next step.
+  Pause execute(const Frame& frame, const Step& step, std::uint32_t& pc) {
+    const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
+    switch (step.kind) {
+      case Step::Kind::Set: frame.locals[step.local.index] = frame.values[step.value.index]; break;
+      case Step::Kind::Store: store(step, value(step.index), frame.values[step.value.index]); break;
+      case Step::Kind::Atomic: {
+        const std::uint32_t old = update(frame, step);
+        if (step.local.exists()) frame.locals[step.local.index] = {{old}};
+        break;
+      }
+      case Step::Kind::Branch:
+        if (value(step.value) == 0) pc = step.target;
+        break;
+      case Step::Kind::Enter:
+        frame.locals[step.local.index] = frame.values[step.from.index];
+        frame.locals[step.limit] = frame.values[step.value.index];
+        if (value(step.from) >= value(step.value)) pc = step.target;
+        break;
+      case Step::Kind::Again:
+        if (++frame.locals[step.local.index].lanes[0] < frame.locals[step.limit].lanes[0]) {
+          pc = step.target;
+        }
+        break;
+      case Step::Kind::Jump: pc = step.target; break;
+      case Step::Kind::Barrier: return Pause::Barrier;
+      case Step::Kind::Return: return Pause::Ended;
+    }
+    return Pause::Turn;
   }
 
   void evaluate(const Frame& frame, const Step& step) {
@@ -462,9 +459,8 @@ class Machine {
   std::vector<Bits> locals_;
   std::vector<Bits> values_;
   std::vector<OpFrame> ops_;
-  std::vector<std::uint32_t> runnable_;  // the next one is the last of the list
-  std::vector<std::uint32_t> later_;     // those that had their turn in a round of all
-  std::vector<std::uint32_t> waiting_;   // at a barrier
+  std::deque<std::uint32_t> runnable_;  // the next one is the last of the list
+  std::vector<std::uint32_t> waiting_;  // at a barrier
   Random random_{0};
   std::uint64_t steps_ = 0;      // taken, and those still allowed
   std::uint64_t allowance_ = 0;  // until the next look at the limit and the stop flag

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdlib>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -27,12 +26,40 @@ constexpr bool conflict(AccessKind a, AccessKind b) {
 // A place of the program that accesses memory: a node of its script, or after them a statement.
 using Place = std::uint32_t;
 
-Place place_of(const Script& script, const Node& node) {
-  return static_cast<Place>(&node - script.body.nodes.data());
-}
-Place place_of(const Script& script, const Step& step) {
-  return static_cast<Place>(script.body.nodes.size()) + step.stmt;
-}
+// Calls access(kind, buffer, index, place) of the watch for each access inside the bounds.
+template <class Watch>
+class AccessWatch : public NoWatch {
+ public:
+  explicit AccessWatch(const Script& script) : script_(script) {}
+
+  void switch_to(std::uint32_t slot) { slot_ = slot; }
+  void begin_step(const Step& step, std::uint32_t invocation) {
+    stmt_ = step.stmt;
+    invocation_ = invocation;
+  }
+  void load(const Node& node, std::uint32_t index, bool inside, const Bits&) {
+    const auto place = static_cast<Place>(&node - script_.body.nodes.data());
+    if (inside) self().access(AccessKind::Read, node.imm, index, place);
+  }
+  void store(const Step& step, std::uint32_t index, bool inside, const Bits&) {
+    if (inside) self().access(AccessKind::Write, step.buffer.index, index, place_of(step));
+  }
+  void atomic(const Step& step, std::uint32_t index, bool inside, std::uint32_t, std::uint32_t) {
+    if (inside) self().access(AccessKind::Atomic, step.buffer.index, index, place_of(step));
+  }
+
+ protected:
+  const Script& script_;
+  std::uint32_t slot_ = 0;
+  std::uint32_t stmt_ = 0;
+  std::uint32_t invocation_ = 0;
+
+ private:
+  Watch& self() { return static_cast<Watch&>(*this); }
+  Place place_of(const Step& step) const {
+    return static_cast<Place>(script_.body.nodes.size()) + step.stmt;
+  }
+};
 
 // --- The detecting run --------------------------------------------------------------------------
 
@@ -62,13 +89,17 @@ struct ShadowBuffer {
   bool shared = false;     // by workgroups
 };
 
-class RaceWatch : public NoWatch {
+class RaceWatch : public AccessWatch<RaceWatch> {
  public:
-  explicit RaceWatch(const Script& script) : script_(script) {}
+  using AccessWatch::AccessWatch;
 
   std::vector<ShadowBuffer> buffers;
+  std::uint64_t racy() const {  // elements
+    std::uint64_t sum = 0;
+    for (const ShadowBuffer& buffer : buffers) sum += buffer.racy;
+    return sum;
+  }
 
-  void switch_to(std::uint32_t slot) { slot_ = slot; }
   void begin_group(const Ids&) {
     group_[slot_] = ++groups_;
     barrier();
@@ -82,35 +113,22 @@ class RaceWatch : public NoWatch {
     }
     for (std::uint32_t& epoch : epoch_) epoch = ++epochs_;
   }
-  void begin_step(const Step&, std::uint32_t invocation) { invocation_ = invocation + 1; }
-  void load(const Node& node, std::uint32_t index, bool inside, const Bits&) {
-    if (inside) access(AccessKind::Read, node.imm, index, node);
-  }
-  void store(const Step& step, std::uint32_t index, bool inside, const Bits&) {
-    if (inside) access(AccessKind::Write, step.buffer.index, index, step);
-  }
-  void atomic(const Step& step, std::uint32_t index, bool inside, std::uint32_t, std::uint32_t) {
-    if (inside) access(AccessKind::Atomic, step.buffer.index, index, step);
-  }
-
- private:
-  void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, const auto& source) {
+  void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, Place place) {
     ShadowBuffer& shadows = buffers[buffer];
     if (shadows.elements.span().empty()) return;
     Shadow& shadow = shadows.elements.span()[index];
     const Who group = shadows.shared ? group_[slot_] : 1;
+    const Who invocation = invocation_ + 1;
     if (shadow.epoch != epoch_[slot_]) {
       shadow.epoch = epoch_[slot_];
       shadow.invocations = {};
     }
-    Who& invocations = shadow.invocations[static_cast<std::size_t>(kind)];
-    Who& groups = shadow.groups[static_cast<std::size_t>(kind)];
-    enter(invocations, invocation_);
-    enter(groups, group);
-    shadow.places |= place_bit(place_of(script_, source));
+    enter(shadow.invocations[static_cast<std::size_t>(kind)], invocation);
+    enter(shadow.groups[static_cast<std::size_t>(kind)], group);
+    shadow.places |= place_bit(place);
     for (std::size_t other = 0; other < kKinds; ++other) {
       if (!conflict(kind, static_cast<AccessKind>(other))) continue;
-      if (has_another(shadow.invocations[other], invocation_) ||
+      if (has_another(shadow.invocations[other], invocation) ||
           has_another(shadow.groups[other], group)) {
         shadows.racy += (shadow.places & kRacy) == 0;
         shadow.places |= kRacy;
@@ -119,24 +137,24 @@ class RaceWatch : public NoWatch {
     }
   }
 
-  const Script& script_;
-  std::uint32_t slot_ = 0;
+ private:
   std::array<std::uint32_t, kMixedGroups> epoch_{};
   std::array<Who, kMixedGroups> group_{};
   std::uint32_t epochs_ = 0;
   Who groups_ = 0;
-  Who invocation_ = 0;
 };
 
 // --- The run that finds the witnesses -----------------------------------------------------------
 
-class WitnessWatch : public NoWatch {
+bool is_across(const Race& race) { return race.first.workgroup != race.second.workgroup; }
+
+class WitnessWatch : public AccessWatch<WitnessWatch> {
  public:
-  WitnessWatch(const Script& script, std::span<const ShadowBuffer> buffers) : script_(script) {
+  WitnessWatch(const Script& script, const RaceWatch& detected) : AccessWatch(script) {
     constexpr std::uint64_t kMost = 1 << 14;
     constexpr std::uint64_t kFirst = 16;
-    std::uint64_t racy = 0;
-    for (const ShadowBuffer& buffer : buffers) racy += buffer.racy;
+    const std::vector<ShadowBuffer>& buffers = detected.buffers;
+    const std::uint64_t racy = detected.racy();
     // By the places that accessed them: how often they were met. Of many, the first few of each
     // kind and then ever fewer are watched.
     std::unordered_map<std::uint64_t, std::uint64_t> met;
@@ -153,30 +171,18 @@ class WitnessWatch : public NoWatch {
   std::vector<Race> races;  // one for each pair of places, up to kMaxRaces
   std::uint64_t more = 0;   // pairs beyond those
 
-  void switch_to(std::uint32_t slot) { slot_ = slot; }
-  void begin_group(const Ids& group) { groups_[slot_] = {group, ++groups_begun_, ++epochs_}; }
-  void barrier() { groups_[slot_].epoch = ++epochs_; }
-  void begin_step(const Step& step, std::uint32_t invocation) {
-    stmt_ = step.stmt;
-    invocation_ = invocation;
+  void begin_group(const Ids& group) {
+    group_[slot_] = group;
+    barrier();
   }
-  void load(const Node& node, std::uint32_t index, bool inside, const Bits&) {
-    if (inside) access(AccessKind::Read, node.imm, index, ExprId{node.id}, place_of(script_, node));
-  }
-  void store(const Step& step, std::uint32_t index, bool inside, const Bits&) {
-    if (inside) access(AccessKind::Write, step.buffer.index, index, {}, place_of(script_, step));
-  }
-  void atomic(const Step& step, std::uint32_t index, bool inside, std::uint32_t, std::uint32_t) {
-    if (inside) access(AccessKind::Atomic, step.buffer.index, index, {}, place_of(script_, step));
-  }
+  void barrier() { epoch_[slot_] = ++epochs_; }
+  void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, Place place);
 
  private:
   struct Seen {
     Access access;
     Place place;
-    std::uint64_t group;
     std::uint64_t epoch;
-    std::uint32_t invocation;
   };
   // Of each place, accesses by two invocations of the current epoch, and by two workgroups: if
   // that place conflicts with a new access, one of these does.
@@ -189,70 +195,72 @@ class WitnessWatch : public NoWatch {
     return std::uint64_t{buffer} << 32 | index;
   }
 
-  void access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, ExprId expr,
-              Place place) {
-    const auto found = watched_.find(key(buffer, index));
-    if (found == watched_.end()) return;
-    auto& [in_epoch, in_groups] = found->second;
-    const auto& [group_ids, group, epoch] = groups_[slot_];
-    Seen now{{kind, StmtId{stmt_}, expr, {}, group_ids, {}}, place, group, epoch, invocation_};
-    now.access.local = local_ids(script_.program(), invocation_);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      now.access.global[axis] =
-          group_ids[axis] * script_.program().workgroup_size[axis] + now.access.local[axis];
-    }
-    const auto meet = [&](const Seen& seen) {
-      if (!conflict(kind, seen.access.kind)) return;
-      const Race race{BufferId{buffer}, index, seen.access, now.access, 0};
-      const auto [known, is_new] = pairs_.emplace(std::minmax(place, seen.place), races.size());
-      if (is_new && races.size() < kMaxRaces) return races.push_back(race);
-      if (is_new) ++more;
-      if (known->second >= kMaxRaces) return;
-      // One across workgroups says more: no barrier helps.
-      Race& shown = races[known->second];
-      if (seen.group != now.group && shown.first.workgroup == shown.second.workgroup) shown = race;
-    };
+  Seen seen_now(AccessKind kind, Place place) const;
+  void meet(const Race& race, Place first, Place second);
+  static void keep(std::vector<Seen>& list, const Seen& now, Ids Access::* who);
 
-    std::erase_if(in_epoch, [&](const Seen& seen) { return seen.epoch != now.epoch; });
-    for (const Seen& seen : in_epoch) {
-      if (seen.invocation != invocation_) meet(seen);
-    }
-    if (script_.program().buffers[buffer].access != BufferAccess::Workgroup) {
-      for (const Seen& seen : in_groups) {
-        if (seen.group != now.group) meet(seen);
-      }
-    }
-    // Two of each place; of very many places, at least two of each kind of access, so that each
-    // element that races has a witness.
-    const auto keep = [&](std::vector<Seen>& list, auto number) {
-      std::size_t same_place = 0;
-      std::size_t same_kind = 0;
-      for (const Seen& seen : list) {
-        const bool same = std::invoke(number, seen) == std::invoke(number, now);
-        if (seen.place == place && (same || ++same_place == 2)) return;
-        if (seen.access.kind == kind && !same) ++same_kind;
-      }
-      if (list.size() < 2 * kMaxRaces || same_kind == 0) list.push_back(now);
-    };
-    keep(in_epoch, &Seen::invocation);
-    keep(in_groups, &Seen::group);
-  }
-
-  const Script& script_;
   std::unordered_map<std::uint64_t, Witnesses> watched_;
   std::map<std::pair<Place, Place>, std::size_t> pairs_;  // with the index of their race
-  struct Group {
-    Ids ids;
-    std::uint64_t number;
-    std::uint64_t epoch;
-  };
-  std::uint32_t slot_ = 0;
-  std::array<Group, kMixedGroups> groups_{};
-  std::uint64_t groups_begun_ = 0;
+  std::array<Ids, kMixedGroups> group_{};
+  std::array<std::uint64_t, kMixedGroups> epoch_{};
   std::uint64_t epochs_ = 0;
-  std::uint32_t stmt_ = 0;
-  std::uint32_t invocation_ = 0;
 };
+
+void WitnessWatch::access(AccessKind kind, std::uint32_t buffer, std::uint32_t index, Place place) {
+  const auto found = watched_.find(key(buffer, index));
+  if (found == watched_.end()) return;
+  auto& [in_epoch, in_groups] = found->second;
+  const Seen now = seen_now(kind, place);
+  const auto meet_others = [&](const std::vector<Seen>& list, Ids Access::* who) {
+    for (const Seen& seen : list) {
+      if (seen.access.*who == now.access.*who || !conflict(kind, seen.access.kind)) continue;
+      meet({BufferId{buffer}, index, seen.access, now.access, 0}, seen.place, place);
+    }
+  };
+  std::erase_if(in_epoch, [&](const Seen& seen) { return seen.epoch != now.epoch; });
+  meet_others(in_epoch, &Access::local);
+  if (script_.program().buffers[buffer].access != BufferAccess::Workgroup) {
+    meet_others(in_groups, &Access::workgroup);
+  }
+  keep(in_epoch, now, &Access::local);
+  keep(in_groups, now, &Access::workgroup);
+}
+
+WitnessWatch::Seen WitnessWatch::seen_now(AccessKind kind, Place place) const {
+  const std::vector<Node>& nodes = script_.body.nodes;
+  const ExprId expr = place < nodes.size() ? ExprId{nodes[place].id} : ExprId{};
+  const Ids& workgroup = group_[slot_];
+  const Ids local = local_ids(script_.program(), invocation_);
+  Ids global{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    global[axis] = workgroup[axis] * script_.program().workgroup_size[axis] + local[axis];
+  }
+  return {{kind, StmtId{stmt_}, expr, global, workgroup, local}, place, epoch_[slot_]};
+}
+
+// Two accesses that race.
+void WitnessWatch::meet(const Race& race, Place first, Place second) {
+  const auto [known, is_new] = pairs_.emplace(std::minmax(first, second), races.size());
+  if (is_new && races.size() < kMaxRaces) return races.push_back(race);
+  if (is_new) ++more;
+  if (known->second >= kMaxRaces) return;
+  // One across workgroups says more: no barrier helps.
+  Race& shown = races[known->second];
+  if (is_across(race) && !is_across(shown)) shown = race;
+}
+
+// Two of each place; of very many places, at least two of each kind of access, so that each element
+// that races has a witness.
+void WitnessWatch::keep(std::vector<Seen>& list, const Seen& now, Ids Access::* who) {
+  std::size_t same_place = 0;
+  std::size_t same_kind = 0;
+  for (const Seen& seen : list) {
+    const bool same = seen.access.*who == now.access.*who;
+    if (seen.place == now.place && (same || ++same_place == 2)) return;
+    if (seen.access.kind == now.access.kind && !same) ++same_kind;
+  }
+  if (list.size() < 2 * kMaxRaces || same_kind == 0) list.push_back(now);
+}
 
 // --- Both together ------------------------------------------------------------------------------
 
@@ -287,9 +295,10 @@ class Copies {
   std::vector<Memory> memories_;
 };
 
-Result<RaceWatch> make_watch(const Script& script, const Grid& grid,
-                             std::span<const Memory> buffers, const Schedule& schedule) {
-  const bool mixed = schedule.kind == Schedule::Kind::Mixed;
+// Runs one schedule on `buffers`, which it changes, and finds the elements that race.
+Result<RaceWatch> detect(const Script& script, const Grid& grid, std::span<const Memory> buffers,
+                         const RunOptions& options) {
+  const bool mixed = options.schedule.kind == Schedule::Kind::Mixed;
   const std::uint64_t groups = Groups(grid, {}).count();
   if (groups >= kSeveral - 1) return diagnose<message::too_many_workgroups>(groups);
   RaceWatch watch(script);
@@ -299,11 +308,10 @@ Result<RaceWatch> make_watch(const Script& script, const Grid& grid,
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];
     ShadowBuffer& shadow = watch.buffers.emplace_back();
+    shadow.shared = buffer.access != BufferAccess::Workgroup;
     // Workgroups that run at the same time have memory of their own; what of it races shows in the
     // other schedules.
-    const bool is_workgroup = buffer.access == BufferAccess::Workgroup;
-    if (!written[i] || (mixed && is_workgroup)) continue;
-    shadow.shared = buffer.access != BufferAccess::Workgroup;
+    if (!written[i] || (mixed && !shadow.shared)) continue;
     const std::uint64_t length =
         shadow.shared ? buffers[i].size() / stride(buffer.element) : std::uint64_t{buffer.count};
     bytes += length * sizeof(Shadow);
@@ -311,6 +319,8 @@ Result<RaceWatch> make_watch(const Script& script, const Grid& grid,
       return diagnose<message::out_of_memory>(length * sizeof(Shadow), "the race detector");
     }
   }
+  const Result<RunStats> ran = run_watched(script, grid, buffers, options, watch);
+  if (!ran) return ran.diagnostics();
   return watch;
 }
 
@@ -323,19 +333,15 @@ auto places_of(const Race& race) {
 }
 
 // Runs one schedule on `buffers`, which it changes, and adds the races that are new.
-Result<void> detect(const Script& script, const Grid& grid, std::span<const Memory> initial,
-                    std::span<const Memory> buffers, const RunOptions& options,
-                    RaceReport& report) {
-  Result<RaceWatch> watch = make_watch(script, grid, initial, options.schedule);
+Result<void> add_races(const Script& script, const Grid& grid, std::span<const Memory> initial,
+                       std::span<const Memory> buffers, const RunOptions& options,
+                       RaceReport& report) {
+  const Result<RaceWatch> watch = detect(script, grid, buffers, options);
   if (!watch) return watch.diagnostics();
-  const Result<RunStats> ran = run_watched(script, grid, buffers, options, *watch);
-  if (!ran) return ran.diagnostics();
-  std::uint64_t racy = 0;
-  for (const ShadowBuffer& buffer : watch->buffers) racy += buffer.racy;
-  report.racy_elements = std::max(report.racy_elements, racy);
-  if (racy == 0) return {};
+  report.racy_elements = std::max(report.racy_elements, watch->racy());
+  if (watch->racy() == 0) return {};
 
-  WitnessWatch witness(script, watch->buffers);
+  WitnessWatch witness(script, *watch);
   const Copies again(script.program(), initial);
   const Result<RunStats> ran_again = run_watched(script, grid, again.memories(), options, witness);
   if (!ran_again) return ran_again.diagnostics();
@@ -411,7 +417,7 @@ Result<RaceReport> find_races(const Script& script, const Grid& grid,
       };
     }
     Copies copies(script.program(), buffers);
-    const Result<void> ran = detect(script, grid, buffers, copies.memories(), own, report);
+    const Result<void> ran = add_races(script, grid, buffers, copies.memories(), own, report);
     if (!ran) return ran.diagnostics();
     ++report.schedules;
     if (!first) {
@@ -429,11 +435,9 @@ Result<std::vector<std::vector<std::uint32_t>>> racy_elements(const Script& scri
                                                               const Grid& grid,
                                                               std::span<const Memory> buffers,
                                                               const RunOptions& options) {
-  Result<RaceWatch> watch = make_watch(script, grid, buffers, options.schedule);
-  if (!watch) return watch.diagnostics();
   const Copies copies(script.program(), buffers);
-  const Result<RunStats> ran = run_watched(script, grid, copies.memories(), options, *watch);
-  if (!ran) return ran.diagnostics();
+  const Result<RaceWatch> watch = detect(script, grid, copies.memories(), options);
+  if (!watch) return watch.diagnostics();
   std::vector<std::vector<std::uint32_t>> racy(watch->buffers.size());
   for (std::size_t i = 0; i < racy.size(); ++i) {
     const std::span<const Shadow> elements = watch->buffers[i].elements.span();

@@ -27,9 +27,9 @@ struct Access {
   AccessKind kind = AccessKind::Read;
   StmtId stmt;
   ExprId expr;  // of a load; none for what the statement itself does
-  std::array<std::uint32_t, 3> global{};
-  std::array<std::uint32_t, 3> workgroup{};
-  std::array<std::uint32_t, 3> local{};
+  Ids global{};
+  Ids workgroup{};
+  Ids local{};
 };
 
 struct Race {

@@ -28,108 +28,86 @@ class ScriptMaker {
       }
     }
     listed_.assign(body_.exprs.size(), 0);
-    branch_of_.assign(body_.stmts.size(), 0);
 
     BlockStack<Frame> stack(body_);
-    const auto closing = [&](const Frame& block, Frame&) { close(block); };
-    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
+    const auto closing = [&](const Frame& block, Frame& now) { close(block, now); };
+    const auto end = static_cast<std::uint32_t>(body_.stmts.size());
+    for (std::uint32_t i = 0; i < end; ++i) {
       stack.enter(i, closing);
-      statement(i, stack.frames());
-      const std::uint32_t head = here() - 1;
-      if (Frame* opened = stack.open(i); opened != nullptr && opened->is_loop) opened->head = head;
+      const bool has_step = !std::holds_alternative<Block>(body_.stmts[i]);
+      if (has_step) statement(i, stack.frames());
+      Frame* opened = stack.open(i);
+      if (opened != nullptr && has_step) opened->jumps.push_back(here() - 1);
     }
-    stack.enter(static_cast<std::uint32_t>(body_.stmts.size()), closing);
-    Step end;
-    end.stmt = static_cast<std::uint32_t>(body_.stmts.size());
-    add(end);
+    stack.enter(end, closing);
+    add({.stmt = end});
     return std::move(script_);
   }
 
  private:
   struct Frame : OpenBlock {
-    std::uint32_t head = 0;             // of a loop: its Enter step
-    std::vector<std::uint32_t> breaks;  // of a loop: jumps to after it
+    std::vector<std::uint32_t> jumps;  // the steps that jump to its end; of a loop Enter is first
   };
 
   void statement(std::uint32_t i, std::vector<Frame>& frames) {
-    Step step;
-    step.stmt = i;
-    const Stmt& stmt = body_.stmts[i];
-    if (std::holds_alternative<Block>(stmt)) return;
-    evaluate(i, step);
-    const auto set = [&](LocalId local, ExprId value) {
-      step.kind = Step::Kind::Set;
-      step.local = local;
-      step.value = value;
-    };
-    visit(
-        stmt, [&](const Let& let) { set(let.local, let.value); },
-        [&](const Assign& assign) { set(assign.local, assign.value); },
-        [&](const Store& store) {
-          step.kind = Step::Kind::Store;
-          step.buffer = store.buffer;
-          step.index = store.index;
-          step.value = store.value;
+    using Kind = Step::Kind;
+    Step step = visit(
+        body_.stmts[i],
+        [](const Let& let) {
+          return Step{.kind = Kind::Set, .local = let.local, .value = let.value};
         },
-        [&](const Atomic& atomic) {
-          step.kind = Step::Kind::Atomic;
-          step.atomic = atomic.op;
-          step.local = atomic.result;
-          step.buffer = atomic.buffer;
-          step.index = atomic.index;
-          step.expected = atomic.expected;
-          step.value = atomic.value;
+        [](const Assign& assign) {
+          return Step{.kind = Kind::Set, .local = assign.local, .value = assign.value};
         },
-        [&](const If& branch) {
-          step.kind = Step::Kind::Branch;
-          step.value = branch.condition;
-          branch_of_[i] = here();
+        [](const Store& store) {
+          return Step{.kind = Kind::Store,
+                      .buffer = store.buffer,
+                      .index = store.index,
+                      .value = store.value};
         },
+        [](const Atomic& atomic) {
+          return Step{.kind = Kind::Atomic,
+                      .atomic = atomic.op,
+                      .local = atomic.result,
+                      .buffer = atomic.buffer,
+                      .index = atomic.index,
+                      .expected = atomic.expected,
+                      .value = atomic.value};
+        },
+        [](const If& branch) { return Step{.kind = Kind::Branch, .value = branch.condition}; },
         [&](const For& loop) {
-          step.kind = Step::Kind::Enter;
-          step.local = loop.variable;
-          step.limit = script_.locals++;
-          step.from = loop.from;
-          step.value = loop.to;
+          return Step{.kind = Kind::Enter,
+                      .local = loop.variable,
+                      .limit = script_.locals++,
+                      .value = loop.to,
+                      .from = loop.from};
         },
         [&](const Break&) {
-          step.kind = Step::Kind::Jump;
           auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
-          loop->breaks.push_back(here());
+          loop->jumps.push_back(here());
+          return Step{.kind = Kind::Jump};
         },
-        [&](const Return& result) {
-          step.kind = Step::Kind::Return;
-          step.value = result.value;
-        },
-        [&](const Barrier&) { step.kind = Step::Kind::Barrier; }, Nothing<Block>());
+        [](const Return& result) { return Step{.kind = Kind::Return, .value = result.value}; },
+        [](const Barrier&) { return Step{.kind = Kind::Barrier}; },
+        [](const Block&) { return Step{}; });
+    step.stmt = i;
+    evaluate(i, step);
     add(step);
   }
 
-  void close(const Frame& block) {
-    const Stmt& owner = body_.stmts[block.owner];
+  // `now` is the block that is open after it.
+  void close(const Frame& block, Frame& now) {
     if (block.is_loop) {
-      Step again = script_.steps[block.head];
+      Step again = script_.steps[block.jumps[0]];
       again.kind = Step::Kind::Again;
       again.first = again.last = 0;
-      again.target = block.head + 1;
+      again.target = block.jumps[0] + 1;
       add(again);
-      script_.steps[block.head].target = here();
-      for (std::uint32_t jump : block.breaks) script_.steps[jump].target = here();
-    } else if (const If* branch = std::get_if<If>(&owner)) {
-      Step& waiting = script_.steps[branch_of_[block.owner]];
-      if (block.is_else || branch->else_begin == branch->end) {
-        waiting.target = here();
-      } else {
-        // The then block ends by jumping over the else block.
-        const std::uint32_t jump = here();
-        Step over;
-        over.kind = Step::Kind::Jump;
-        over.stmt = block.owner;
-        waiting.target = jump + 1;
-        branch_of_[block.owner] = jump;
-        add(over);
-      }
+    } else if (is_else_of(now, block)) {
+      now.jumps.push_back(here());
+      add({.kind = Step::Kind::Jump, .stmt = block.owner});
     }
+    for (std::uint32_t jump : block.jumps) script_.steps[jump].target = here();
   }
 
   // Lists what a statement evaluates. Ids ascend from operands to users, so sorting is enough.
@@ -161,14 +139,13 @@ class ScriptMaker {
   }
 
   std::uint32_t here() const { return static_cast<std::uint32_t>(script_.steps.size()); }
-  Step& add(Step step) { return script_.steps.emplace_back(step); }
+  void add(const Step& step) { script_.steps.push_back(step); }
 
   const Body& body_;
   const Types& types_;
   const OpIndex& ops_;
   BodyScript script_;
   std::vector<std::uint32_t> listed_;  // per expression: the statement that listed it last, plus 1
-  std::vector<std::uint32_t> branch_of_;  // per `if`: the step to be told where its else begins
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Step {
     Store,
     Atomic,
     Branch,  // to `target` when the condition is zero
-    Enter,   // a loop: sets its variable and limit; to `target`, behind it, when it has no rounds
+    Enter,   // a loop: sets its variable and limit; to `target`, after it, when it has no rounds
     Again,   // the next round of a loop, which begins at `target`, or on
     Jump,
     Barrier,
@@ -38,16 +38,16 @@ struct Step {
   std::uint32_t first = 0;  // its expressions, in BodyScript::nodes
   std::uint32_t last = 0;
   std::uint32_t target = 0;
-  LocalId local;  // that it sets; of a loop its variable, whose limit is in `limit`
+  LocalId local = {};  // that it sets; of a loop its variable, whose limit is in `limit`
   std::uint32_t limit = 0;
-  BufferId buffer;  // that it accesses
-  ExprId index;
-  ExprId expected;
-  ExprId value;  // stored, assigned, returned; condition; end of a loop
-  ExprId from;
+  BufferId buffer = {};  // that it accesses
+  ExprId index = {};
+  ExprId expected = {};
+  ExprId value = {};  // stored, assigned, returned; condition; end of a loop
+  ExprId from = {};
 };
 
-// One body. `locals` counts also the limits of loops, which live behind the declared locals.
+// One body. `locals` counts also the limits of loops, which come after the declared locals.
 struct BodyScript {
   std::vector<Step> steps;
   std::vector<Node> nodes;

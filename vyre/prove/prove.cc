@@ -23,8 +23,6 @@
 namespace vyre {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // The ops that a law speaks of: the op itself, then the law's arguments in their places.
 std::vector<const Op*> ops_of(const Law& law, const Op& op, const Registry& registry) {
   std::vector<const Op*> ops{&op};
@@ -37,35 +35,30 @@ std::vector<const Op*> ops_of(const Law& law, const Op& op, const Registry& regi
 
 // --- A law as a formula -------------------------------------------------------------------------
 
-struct Symbols {
+struct Symbols : Formula {
   using Value = Symbol;
   using Truth = std::string;
+  using Formula::constant;
 
   const Law& law;
-  Formula formula;
   std::vector<Op> ops;  // without calls
   std::vector<Diagnostic> failure;
 
   explicit Symbols(const Law& declared) : law(declared) {}
 
   Value call(std::size_t k, std::span<const Value> args) {
-    Result<Value> result = formula.apply(ops[k], args);
+    Result<Value> result = apply(ops[k], args);
     if (result.ok()) return *result;
-    failure.assign(result.diagnostics().begin(), result.diagnostics().end());
-    return formula.constant(ops[k].signature.output, {});
+    failure = result.diagnostics();
+    return constant(ops[k].signature.output, {});
   }
   Value constant(std::size_t k) {
     const TypedBits& value = std::get<TypedBits>(law.arguments[k]);
-    return formula.constant(value.type, value.bits);
+    return constant(value.type, value.bits);
   }
-  Value zero() { return formula.constant(ops[0].signature.output, {}); }
-  Value add(const Value& a, const Value& b) { return formula.apply(Operation::Add, a, b); }
-  Truth equal(const Value& a, const Value& b) { return formula.equal(a, b); }
-  Truth at_most(const Value& a, const Value& b) { return formula.at_most(a, b); }
-  Truth is_one(const Value& a) { return equal(a, formula.constant(a.type, {{1}})); }
-  Truth both(const Truth& p, const Truth& q) { return formula.both(p, q); }
-  Truth either(const Truth& p, const Truth& q) { return formula.either(p, q); }
-  Truth negated(const Truth& p) { return formula.negated(p); }
+  Value zero() { return constant(ops[0].signature.output, {}); }
+  Value add(const Value& a, const Value& b) { return apply(Operation::Add, a, b); }
+  Truth is_one(const Value& a) { return equal(a, constant(a.type, {{1}})); }
 };
 
 struct Question {
@@ -93,25 +86,23 @@ Result<Question> question_of(const Law& law, const Op& op, const Registry& regis
   std::vector<FormulaVariable> variables;
   for (DataType type : law_variables(law, op.signature)) {
     variables.push_back({name_of(values.size()), type});
-    values.push_back(symbols.formula.variable(type, variables.back().name));
+    values.push_back(symbols.variable(type, variables.back().name));
   }
   const std::string statement =
       law_statement(symbols, law, op.signature, std::span<const Symbol>(values));
   if (!symbols.failure.empty()) return symbols.failure;
-  return Question{symbols.formula.question(symbols.formula.negated(statement)),
-                  std::move(variables)};
+  return Question{symbols.question(symbols.negated(statement)), std::move(variables)};
 }
 
 // --- The solver ---------------------------------------------------------------------------------
 
-struct Answer {
-  bool given = false;
-  std::string text;  // what the solver says, or why it says nothing
-};
-
 std::string solver_name() {
   const char* named = std::getenv("VYRE_SOLVER");
   return named != nullptr && *named != '\0' ? named : "z3";
+}
+
+Diagnostic no_answer(const std::string& why) {
+  return diagnose<message::no_solver>(solver_name(), why);
 }
 
 // Starts the solver, which ends when we do, however that comes about. 0, or why it does not start.
@@ -137,15 +128,26 @@ int start(char* const arguments[], int input, int output, pid_t& process) {
   return reason;
 }
 
-Answer ask(const std::string& question, std::uint64_t steps) {
+std::string read_to_end(int file) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
+    got = read(file, buffer, sizeof buffer);
+    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+// What the solver says.
+Result<std::string> ask(const std::string& question, std::uint64_t steps) {
   std::FILE* file = std::tmpfile();
-  if (file == nullptr) return {false, std::strerror(errno)};
+  if (file == nullptr) return no_answer(std::strerror(errno));
   const bool written = std::fwrite(question.data(), 1, question.size(), file) == question.size() &&
                        std::fflush(file) == 0 && std::fseek(file, 0, SEEK_SET) == 0;
   int output[2];
   if (!written || pipe2(output, O_CLOEXEC) != 0) {
     std::fclose(file);
-    return {false, "there is no room for its question"};
+    return no_answer("there is no room for its question");
   }
   std::string solver = solver_name();
   std::string language = "-smt2";
@@ -157,72 +159,41 @@ Answer ask(const std::string& question, std::uint64_t steps) {
   pid_t process = 0;
   const int failed = start(arguments, fileno(file), output[1], process);
   close(output[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t got = 1; failed == 0 && (got > 0 || (got < 0 && errno == EINTR));) {
-    got = read(output[0], buffer, sizeof buffer);
-    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
-  }
+  const std::string text = read_to_end(output[0]);
   close(output[0]);
   std::fclose(file);
-  if (failed != 0) return {false, std::strerror(failed)};
+  if (failed != 0) return no_answer(std::strerror(failed));
   int status = 0;
   waitpid(process, &status, 0);
-  if (text.starts_with("timeout")) return {true, "unknown"};
-  for (const std::string_view word : {"sat", "unsat", "unknown"}) {
-    if (text.starts_with(word)) return {true, text};
+  for (const std::string_view word : {"sat", "unsat", "unknown", "timeout"}) {
+    if (text.starts_with(word)) return text;
   }
   const int code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-  return {false, std::string(WIFSIGNALED(status) ? "it was ended by signal " : "it ended with ") +
-                     std::to_string(code) + (text.empty() ? "" : ": " + shorten(text, 120))};
+  return no_answer((WIFSIGNALED(status) ? "it was ended by signal " : "it ended with ") +
+                   std::to_string(code) + (text.empty() ? "" : ": " + shorten(text, 120)));
 }
 
-// The values of bit vectors in the answer to (get-value (…)): ((a #x0000000f) (b.x #x01…)).
-std::optional<Bits> value_in(std::string_view answer, const std::string& variable,
-                             unsigned word_bits) {
-  const std::size_t at = answer.find("(" + variable + " #");
-  if (at == answer.npos) return {};
-  std::string_view digits = answer.substr(at + variable.size() + 3);
-  digits = digits.substr(0, digits.find(')'));
-  const unsigned each = digits[0] == 'x' ? 4 : 1;  // bits of a digit
-  Bits bits;
-  for (unsigned bit = 0; bit < each * (digits.size() - 1); ++bit) {
-    const char c = digits[digits.size() - 1 - bit / each];
-    const auto digit = static_cast<std::uint32_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
-    bits.lanes[bit / word_bits] |= (digit >> bit % each & 1) << bit % word_bits;
-  }
-  return bits;
-}
-
-// The names of the bit vectors of a variable, as Formula::variable() makes them.
-std::vector<std::string> lanes_of(const FormulaVariable& variable) {
-  if (!is_vector(variable.type)) return {variable.name};
-  std::vector<std::string> names;
-  for (std::size_t lane = 0; lane < lane_count(variable.type); ++lane) {
-    names.push_back(variable.name + "." + "xyzw"[lane]);
-  }
-  return names;
-}
-
-std::optional<std::vector<TypedBits>> values_in(std::string_view answer,
-                                                const std::vector<FormulaVariable>& variables,
-                                                unsigned word_bits) {
-  std::vector<TypedBits> values;
-  for (const FormulaVariable& variable : variables) {
-    TypedBits value{variable.type, {}};
-    const std::vector<std::string> lanes = lanes_of(variable);
-    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-      const std::optional<Bits> bits = value_in(answer, lanes[lane], word_bits);
-      if (!bits) return {};
-      if (lanes.size() == 1) {
-        value.bits = *bits;
-      } else {
-        value.bits.lanes[lane] = bits->lanes[0];
-      }
+// The value of a variable in the answer to (get-value (…)): ((a #x0000000f) (b.x #x01…)).
+std::optional<TypedBits> value_in(std::string_view answer, const FormulaVariable& variable,
+                                  unsigned word_bits) {
+  TypedBits value{variable.type, {}};
+  unsigned first = 0;  // bit of the lane
+  for (const std::string& lane : lane_names(variable.type, variable.name)) {
+    const std::size_t at = answer.find("(" + lane + " #");
+    if (at == answer.npos) return {};
+    std::string_view digits = answer.substr(at + lane.size() + 3);
+    const unsigned each = digits[0] == 'x' ? 4 : 1;  // bits of a digit
+    digits = digits.substr(1, digits.find(')') - 1);
+    const unsigned width = each * static_cast<unsigned>(digits.size());
+    for (unsigned bit = 0; bit < width; ++bit) {
+      const char c = digits[digits.size() - 1 - bit / each];
+      const auto digit = static_cast<std::uint32_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
+      const unsigned to = first + bit;
+      value.bits.lanes[to / word_bits] |= (digit >> bit % each & 1) << to % word_bits;
     }
-    values.push_back(value);
+    first += width;
   }
-  return values;
+  return value;
 }
 
 // --- The cache ----------------------------------------------------------------------------------
@@ -243,9 +214,20 @@ void remember(const std::string& question) {
 
 // --- Small counterexamples ----------------------------------------------------------------------
 
+constexpr std::size_t kWays = 10;
+
 // How far from zero a word is; as a number with a sign where it has one.
 std::uint32_t magnitude(DataType type, std::uint32_t word) {
   return has_sign(type) && word >> 31 != 0 ? 0 - word : word;
+}
+
+// A word that is nearer to zero, or the same where this way does not lead there.
+std::uint32_t smaller(DataType type, std::uint32_t now, std::size_t way) {
+  const std::uint32_t size = magnitude(type, now);
+  const std::uint32_t sizes[kWays] = {
+      0, 1, 2, 3, size >> 16, size >> 8, size >> 4, size >> 1, size & (size - 1), size - 1};
+  if (sizes[way] >= size) return now;
+  return size == now ? sizes[way] : 0 - sizes[way];
 }
 
 // Makes the values smaller as long as the law's statement fails for them: one word at a time, and
@@ -253,34 +235,27 @@ std::uint32_t magnitude(DataType type, std::uint32_t word) {
 void minimise(const LawTrial& trial, std::vector<TypedBits>& values) {
   const auto fails = [&] { return !trial(values).holds; };
   if (!fails()) return;
-  constexpr std::size_t kWays = 10;
-  const auto smaller = [](DataType type, std::uint32_t now, std::size_t way) {
-    const std::uint32_t size = magnitude(type, now);
-    const std::uint32_t sizes[kWays] = {
-        0, 1, 2, 3, size >> 16, size >> 8, size >> 4, size >> 1, size & (size - 1), size - 1};
-    if (sizes[way] >= size) return now;
-    return size == now ? sizes[way] : 0 - sizes[way];
+  bool changed = true;
+  const auto attempt = [&](auto edit) {
+    const std::vector<TypedBits> before = values;
+    edit();
+    if (values == before) return;
+    if (fails()) {
+      changed = true;
+    } else {
+      values = before;
+    }
   };
-  for (bool changed = true; changed;) {
-    changed = false;
+  while (std::exchange(changed, false)) {
     for (std::size_t way = 0; way < kWays; ++way) {
-      const std::vector<TypedBits> before = values;
-      for (TypedBits& value : values) {
-        for (std::uint32_t& word : value.bits.lanes) word = smaller(value.type, word, way);
-      }
-      const bool kept = values != before && fails();
-      if (!kept) values = before;
-      changed = changed || kept;
+      attempt([&] {
+        for (TypedBits& value : values) {
+          for (std::uint32_t& word : value.bits.lanes) word = smaller(value.type, word, way);
+        }
+      });
       for (TypedBits& value : values) {
         for (std::uint32_t& word : value.bits.lanes) {
-          const std::uint32_t now = word;
-          word = smaller(value.type, now, way);
-          if (word == now) continue;
-          if (fails()) {
-            changed = true;
-          } else {
-            word = now;
-          }
+          attempt([&] { word = smaller(value.type, word, way); });
         }
       }
     }
@@ -381,10 +356,10 @@ std::vector<DataType> law_variables(const Law& law, const OpSignature& f) {
 }
 
 Result<Solved> solve(const std::string& question, std::uint64_t steps) {
-  const Answer answer = ask(question + "(check-sat)\n", steps);
-  if (!answer.given) return diagnose<message::no_solver>(solver_name(), answer.text);
-  if (answer.text.starts_with("sat")) return Solved::Yes;
-  return answer.text.starts_with("unsat") ? Solved::No : Solved::Unknown;
+  const Result<std::string> answer = ask(question + "(check-sat)\n", steps);
+  if (!answer) return answer.diagnostics();
+  if (answer->starts_with("sat")) return Solved::Yes;
+  return answer->starts_with("unsat") ? Solved::No : Solved::Unknown;
 }
 
 std::string values_text(const std::vector<TypedBits>& values) {
@@ -395,14 +370,9 @@ std::string values_text(const std::vector<TypedBits>& values) {
   return text;
 }
 
-Result<std::string> law_formula(const Law& law, const Op& op, const Registry& registry) {
-  Result<Question> question = question_of(law, op, registry);
-  if (!question.ok()) return question.diagnostics();
-  return std::move(question->text);
-}
-
 Result<Proof> prove_none(const std::string& question, const std::vector<FormulaVariable>& variables,
                          const ProveOptions& options) {
+  using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   Proof proof;
   if (options.use_cache && is_remembered(question)) {
@@ -412,26 +382,31 @@ Result<Proof> prove_none(const std::string& question, const std::vector<FormulaV
   }
   std::string names;
   for (const FormulaVariable& variable : variables) {
-    for (const std::string& lane : lanes_of(variable)) names += lane + " ";
+    for (const std::string& lane : lane_names(variable.type, variable.name)) names += lane + " ";
   }
-  const Answer answer = ask(question + "(check-sat)\n(get-value (" + names + "))\n", options.steps);
-  if (!answer.given) return diagnose<message::no_solver>(solver_name(), answer.text);
+  const Result<std::string> answer =
+      ask(question + "(check-sat)\n(get-value (" + names + "))\n", options.steps);
+  if (!answer) return answer.diagnostics();
   proof.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (answer.text.starts_with("unsat")) {
+  if (answer->starts_with("unsat")) {
     proof.verdict = Proof::Verdict::Proved;
     if (options.use_cache) remember(question);
-  } else if (answer.text.starts_with("sat")) {
-    std::optional<std::vector<TypedBits>> values =
-        values_in(answer.text, variables, options.word_bits);
-    if (values) {
-      proof.verdict = Proof::Verdict::Refuted;
-      proof.values = std::move(*values);
-    } else {
-      proof.reason = "the solver's answer cannot be read";
-    }
-  } else {
-    proof.reason = "the solver did not finish in " + plural(options.steps, "step");
+    return proof;
   }
+  if (!answer->starts_with("sat")) {
+    proof.reason = "the solver did not finish in " + plural(options.steps, "step");
+    return proof;
+  }
+  for (const FormulaVariable& variable : variables) {
+    const std::optional<TypedBits> value = value_in(*answer, variable, options.word_bits);
+    if (!value) {
+      proof.values.clear();
+      proof.reason = "the solver's answer cannot be read";
+      return proof;
+    }
+    proof.values.push_back(*value);
+  }
+  proof.verdict = Proof::Verdict::Refuted;
   return proof;
 }
 

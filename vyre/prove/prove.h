@@ -51,10 +51,6 @@ struct Trial {
 using LawTrial = std::function<Trial(const std::vector<TypedBits>&)>;
 LawTrial law_trial(const Law& law, const Op& op, const Registry& registry);
 
-// The SMT-LIB text whose unsatisfiability is the proof; of a law that says that there is a
-// counterexample, whose satisfiability is.
-Result<std::string> law_formula(const Law& law, const Op& op, const Registry& registry);
-
 // Whether there are values for which a question of Formula::question() holds.
 enum class Solved : std::uint8_t { Yes, No, Unknown };
 Result<Solved> solve(const std::string& question, std::uint64_t steps = kSolverSteps);

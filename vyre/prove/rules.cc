@@ -41,19 +41,20 @@ Symbol symbol_of(Formula& formula, const Pattern& pattern, DataType t, std::size
 std::string truth_of(Formula& formula, const Symbol& condition) {
   std::string all = "true";
   for (std::size_t i = 0; i < condition.lanes.size(); ++i) {
-    Symbol lane{DataType::U32, {condition.lanes[i]}, {}};
-    if (condition.constant) lane.constant = Bits{{condition.constant->lanes[i]}};
-    all = formula.both(all, formula.is_true(lane));
+    all = formula.both(all, formula.is_true(condition.lane(i)));
   }
   return all;
+}
+
+bool applies(const PatternNode& node, Operation op) {
+  return node.kind == PatternNode::Kind::Apply && node.op == op;
 }
 
 // Lanes of a vector meet only in these; elsewhere what holds for one lane holds for all, and the
 // question is the same as for a u32.
 bool lanes_meet(const Pattern& pattern) {
   return std::ranges::any_of(pattern.nodes, [](const PatternNode& node) {
-    return node.kind == PatternNode::Kind::Apply &&
-           (node.op == Operation::Select || node.op == Operation::Cast);
+    return applies(node, Operation::Select) || applies(node, Operation::Cast);
   });
 }
 
@@ -63,42 +64,21 @@ Bits in_every_lane(DataType type, std::uint32_t word) {
   return bits;
 }
 
-// What a condition says of a constant, among other things.
-struct Restriction {
-  enum class Kind : std::uint8_t { LessThanWidth, Power, NegativePower };
-  std::uint8_t variable = 0;
-  Kind kind = Kind::LessThanWidth;
-};
-
-std::vector<Restriction> restrictions(const Pattern& condition) {
-  using Kind = PatternNode::Kind;
-  std::vector<Restriction> all;
-  if (condition.empty()) return all;
-  const auto is = [](const PatternNode& node, Operation op) {
-    return node.kind == Kind::Apply && node.op == op;
-  };
-  std::vector<std::size_t> parts{condition.nodes.size() - 1};
+// The parts of a condition that all have to hold.
+std::vector<PatternNode> conjuncts(const Pattern& condition) {
+  std::vector<PatternNode> found;
+  std::vector<std::size_t> parts;
+  if (!condition.empty()) parts.push_back(condition.nodes.size() - 1);
   while (!parts.empty()) {
     const PatternNode& part = condition.nodes[parts.back()];
     parts.pop_back();
-    const PatternNode& left = condition.nodes[part.args[0]];
-    const PatternNode& right = condition.nodes[part.args[1]];
-    if (is(part, Operation::BitAnd)) {
+    if (applies(part, Operation::BitAnd)) {
       parts.insert(parts.end(), {part.args[0], part.args[1]});
-    } else if (is(part, Operation::Lt) && left.kind == Kind::Variable &&
-               left.role.kind == Role::Kind::Count && right.special == PatternNode::Number::Width) {
-      all.push_back({left.variable, Restriction::Kind::LessThanWidth});
-    } else if (is(part, Operation::Eq) && is(left, Operation::Popcount) &&
-               right.kind == Kind::Number && right.number == 1) {
-      const PatternNode& counted = condition.nodes[left.args[0]];
-      const bool negative = is(counted, Operation::Negate);
-      const PatternNode& of = negative ? condition.nodes[counted.args[0]] : counted;
-      if (of.kind != Kind::Variable || of.role.kind != Role::Kind::Value) continue;
-      all.push_back(
-          {of.variable, negative ? Restriction::Kind::NegativePower : Restriction::Kind::Power});
+    } else {
+      found.push_back(part);
     }
   }
-  return all;
+  return found;
 }
 
 // What the solver cannot see through as a variable takes its values one after the other: a constant
@@ -121,15 +101,23 @@ std::vector<Cases> cases_of(const Rule& rule, const std::vector<std::uint8_t>& v
     all.push_back(std::move(cases));
   };
   const auto same = [](const Bits& k) { return k; };
-  const auto power = [&](const Bits& k) { return eval(Operation::Shl, t, in_every_lane(t, 1), k); };
-  for (const Restriction& restriction : restrictions(rule.condition)) {
-    switch (restriction.kind) {
-      case Restriction::Kind::LessThanWidth: add(restriction.variable, false, same); break;
-      case Restriction::Kind::Power: add(restriction.variable, false, power); break;
-      case Restriction::Kind::NegativePower:
-        add(restriction.variable, false,
-            [&](const Bits& k) { return eval(Operation::Negate, t, power(k)); });
-        break;
+  const std::vector<PatternNode>& nodes = rule.condition.nodes;
+  for (const PatternNode& part : conjuncts(rule.condition)) {
+    const PatternNode& left = nodes[part.args[0]];
+    const PatternNode& right = nodes[part.args[1]];
+    if (applies(part, Operation::Lt) && left.kind == PatternNode::Kind::Variable &&
+        left.role.kind == Role::Kind::Count && right.special == PatternNode::Number::Width) {
+      add(left.variable, false, same);
+    } else if (applies(part, Operation::Eq) && applies(left, Operation::Popcount) &&
+               right.kind == PatternNode::Kind::Number && right.number == 1) {
+      const PatternNode& counted = nodes[left.args[0]];
+      const bool negative = applies(counted, Operation::Negate);
+      const PatternNode& of = negative ? nodes[counted.args[0]] : counted;
+      if (of.kind != PatternNode::Kind::Variable || of.role.kind != Role::Kind::Value) continue;
+      add(of.variable, false, [&](const Bits& k) {
+        const Bits power = eval(Operation::Shl, t, in_every_lane(t, 1), k);
+        return negative ? eval(Operation::Negate, t, power) : power;
+      });
     }
   }
   std::vector<std::uint8_t> counts;
@@ -200,9 +188,17 @@ bool is_narrow(const Rule& rule, unsigned word_bits) {
     return node.kind != PatternNode::Kind::Number || node.special == PatternNode::Number::Ones ||
            (node.special == PatternNode::Number::Plain && node.number >> (word_bits - 1) == 0);
   };
-  return std::ranges::all_of(rule.pattern.nodes, fits) &&
-         std::ranges::all_of(rule.result.nodes, fits) &&
-         std::ranges::all_of(rule.condition.nodes, fits);
+  return std::ranges::all_of(
+      std::array{&rule.pattern, &rule.result, &rule.condition},
+      [&](const Pattern* pattern) { return std::ranges::all_of(pattern->nodes, fits); });
+}
+
+// Whether the condition is only about what is known in each case. Then there is no need to ask.
+bool is_decided(const Statement& statement) {
+  return std::ranges::all_of(variables_of(statement.rule.condition), [&](std::uint8_t name) {
+    return std::ranges::any_of(
+        statement.cases, [&](const Cases& of) { return of.variable == name && !of.rest_is_open; });
+  });
 }
 
 // Asks for values for which the row is wrong; `variables` are those of the question.
@@ -218,11 +214,7 @@ std::string question_of(const Statement& statement, std::vector<FormulaVariable>
     open[name] = formula.variable(type, variables.back().name);
     open[name].type = statement.type(name);
   }
-  // Where the condition is only about what is known in each case, there is no need to ask.
-  const bool decided = std::ranges::all_of(variables_of(rule.condition), [&](std::uint8_t name) {
-    return std::ranges::any_of(
-        statement.cases, [&](const Cases& of) { return of.variable == name && !of.rest_is_open; });
-  });
+  const bool decided = is_decided(statement);
   std::string wrong = "false";
   PatternSymbols symbols = open;
   any_of_all(statement.cases, [&](const std::vector<Bits>& chosen) {
@@ -315,20 +307,25 @@ Result<Proof> prove_rule(const RuleRow& row, DataType t, const ProveOptions& opt
 
 // --- Lowering -----------------------------------------------------------------------------------
 
+namespace {
+
+// The low half of a u64 or u128 and the high one.
+std::vector<Symbol> halves_of(Formula& formula, const Symbol& value) {
+  const DataType half = half_of(value.type);
+  const unsigned width = formula.width(half);
+  const std::string high = "((_ extract " + std::to_string(2 * width - 1) + " " +
+                           std::to_string(width) + ") " + value.lanes[0] + ")";
+  return {formula.cast(half, value), Symbol{half, {high}, {}}};
+}
+
+}  // namespace
+
 Result<Proof> prove_row(const LowerRow& row, const ProveOptions& options) {
   Formula formula(options.word_bits);
   const bool is_cast = row.op == Operation::Cast;
   const bool unary = is_cast || info(row.op).arity == 1;
   std::vector<FormulaVariable> variables{{"a", row.type}};
   if (!unary) variables.push_back({"b", second_operand(row.op, row.type)});
-  const auto halves = [&](const Symbol& value) {
-    const DataType half = half_of(value.type);
-    const unsigned width = formula.width(half);
-    const std::string high = "((_ extract " + std::to_string(2 * width - 1) + " " +
-                             std::to_string(width) + ") " + value.lanes[0] + ")";
-    return std::array{formula.cast(half, value), Symbol{half, {high}, {}}};
-  };
-
   // An operand is two parameters where its type is not theirs.
   std::vector<Symbol> operands;
   std::vector<Symbol> arguments;
@@ -338,16 +335,13 @@ Result<Proof> prove_row(const LowerRow& row, const ProveOptions& options) {
     if (row.low->signature.inputs[arguments.size()] == operand.type) {
       arguments.push_back(operand);
     } else {
-      for (Symbol& half : halves(operand)) arguments.push_back(std::move(half));
+      for (Symbol& half : halves_of(formula, operand)) arguments.push_back(std::move(half));
     }
   }
   const Symbol meant = is_cast ? formula.cast(row.target, operands[0])
                                : formula.apply(row.op, operands[0], operands.back());
-  std::vector<Symbol> wanted{meant};
-  if (row.high != nullptr) {
-    const auto both = halves(meant);
-    wanted.assign(both.begin(), both.end());
-  }
+  const std::vector<Symbol> wanted =
+      row.high != nullptr ? halves_of(formula, meant) : std::vector{meant};
   std::string same = "true";
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const Result<Symbol> given = formula.apply(i == 0 ? *row.low : *row.high, arguments);

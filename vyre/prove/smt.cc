@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "vyre/base/text.h"
 #include "vyre/ir/eval.h"
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
@@ -10,12 +11,7 @@ namespace vyre {
 namespace {
 
 std::string join(std::initializer_list<std::string_view> parts) {
-  std::string out = "(";
-  for (std::string_view part : parts) {
-    if (out.size() > 1) out += ' ';
-    out += part;
-  }
-  return out + ')';
+  return "(" + vyre::join(parts, " ") + ")";
 }
 
 std::string number(unsigned width, std::uint64_t value) {
@@ -60,6 +56,12 @@ static_assert(std::ranges::all_of(kTypeRows, [](const TypeInfo& row) {
 
 }  // namespace
 
+Symbol Symbol::lane(std::size_t i) const {
+  Symbol part{DataType::U32, {lanes[i]}, {}};
+  if (constant) part.constant = Bits{{constant->lanes[i]}};
+  return part;
+}
+
 unsigned Formula::width(DataType type) const { return words_of_lane(type) * word_; }
 
 std::string Formula::bit_of(const std::string& condition) const {
@@ -80,17 +82,21 @@ std::string Formula::question(const std::string& truth) const {
   return text + "\n" + truth + std::string(definitions_.size() + 1, ')') + "\n";
 }
 
+std::vector<std::string> lane_names(DataType type, const std::string& name) {
+  if (!is_vector(type)) return {name};
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < lane_count(type); ++i) names.push_back(name + "." + "xyzw"[i]);
+  return names;
+}
+
 Symbol Formula::variable(DataType type, const std::string& name) {
-  Symbol symbol{type, {}, {}};
-  const std::size_t lanes = lane_count(type);
-  for (std::size_t i = 0; i < lanes; ++i) {
-    std::string lane = lanes == 1 ? name : name + "." + "xyzw"[i];
+  Symbol symbol{type, lane_names(type, name), {}};
+  for (const std::string& lane : symbol.lanes) {
     declarations_ +=
         "(declare-const " + lane + " (_ BitVec " + std::to_string(width(type)) + "))\n";
     if (type == DataType::Bool) {
       declarations_ += "(assert (bvule " + lane + " " + number(word_, 1) + "))\n";
     }
-    symbol.lanes.push_back(std::move(lane));
   }
   return symbol;
 }
@@ -426,20 +432,16 @@ class OpFormula {
 
   // Operands precede their users; only those of this statement are computed.
   const Symbol& value(ExprId root) {
-    std::vector<bool> wanted(root.index + 1);
-    wanted[root.index] = true;
-    for (std::uint32_t i = root.index + 1; i-- > 0;) {
-      if (!wanted[i] || values_.contains(i)) continue;
-      for (const ExprId arg : operands(body_, body_.exprs[i])) wanted[arg.index] = true;
-    }
-    for (std::uint32_t i = 0; i <= root.index; ++i) {
-      if (!wanted[i] || values_.contains(i)) continue;
-      values_[i] = compute(body_.exprs[i], operands(body_, body_.exprs[i]));
+    std::set<ExprId> wanted;
+    for_each_below(body_, std::array{root}, [&](ExprId id) { wanted.insert(id); });
+    for (ExprId id : wanted) {
+      if (!values_.contains(id.index)) values_[id.index] = compute(body_[id]);
     }
     return values_[root.index];
   }
 
-  Symbol compute(const Expr& expr, std::span<const ExprId> ids) {
+  Symbol compute(const Expr& expr) {
+    const std::span<const ExprId> ids = operands(body_, expr);
     const auto arg = [&](std::size_t i) -> const Symbol& { return values_[ids[i].index]; };
     switch (expr.op) {
       case Operation::Literal:
@@ -461,11 +463,7 @@ class OpFormula {
         }
         return vector;
       }
-      case Operation::Lane:
-        if (arg(0).constant) {
-          return formula_.constant(DataType::U32, {{arg(0).constant->lanes[expr.detail]}});
-        }
-        return {DataType::U32, {arg(0).lanes[expr.detail]}, {}};
+      case Operation::Lane: return arg(0).lane(expr.detail);
       case Operation::Load:
       case Operation::Length:
       case Operation::InvocationId:

@@ -26,7 +26,13 @@ struct Symbol {
   DataType type = DataType::U32;
   std::vector<std::string> lanes;
   std::optional<Bits> constant;
+
+  // One lane of a vector, as a u32.
+  Symbol lane(std::size_t i) const;
 };
+
+// The names of the bit vectors of a variable: itself, or one for each lane of a vector.
+std::vector<std::string> lane_names(DataType type, const std::string& name);
 
 class Formula {
  public:
