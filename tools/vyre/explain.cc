@@ -32,10 +32,7 @@ std::string heading_of(Code code) {
 std::string plain(std::string_view page) {
   std::string out;
   bool in_code = false;
-  while (!page.empty()) {
-    const std::size_t end = std::min(page.find('\n'), page.size());
-    const std::string_view line = page.substr(0, end);
-    page.remove_prefix(std::min(end + 1, page.size()));
+  for (std::string_view line : parts_of(page, '\n')) {
     if (line.starts_with("```")) {
       in_code = !in_code;
       if (line.ends_with(" wrong")) out += "wrong:\n";
