@@ -264,29 +264,26 @@ std::string table_text(const Table& table, const std::vector<LeftOut>& left_out)
   return out;
 }
 
+JsonObject row_json(const Row& row) {
+  JsonObject out;
+  out.add("backend", row.backend()).add("device", row.device());
+  out.add("seconds", json_list_of(row.ran->seconds));
+  out.add("median", row.median).add("spread", row.spread());
+  out.add("gigabytes_per_second", row.bytes);
+  return out.add("giga_invocations_per_second", row.invocations).add("ratio", row.ratio);
+}
+
 std::string table_json(const Table& table, const std::vector<LeftOut>& left_out) {
-  JsonList results;
-  for (const Row& row : table.rows) {
-    JsonList seconds;
-    for (double each : row.ran->seconds) seconds.add(each);
-    JsonObject result;
-    result.add("backend", row.backend()).add("device", row.device()).add("seconds", seconds);
-    result.add("median", row.median).add("spread", row.spread());
-    result.add("gigabytes_per_second", row.bytes);
-    result.add("giga_invocations_per_second", row.invocations).add("ratio", row.ratio);
-    results.add(result);
-  }
-  JsonList others;
-  for (const LeftOut& other : left_out) {
-    others.add(JsonObject().add("backend", other.backend->name).add("reason", other.reason));
-  }
+  const auto reason = [](const LeftOut& other) {
+    return JsonObject().add("backend", other.backend->name).add("reason", other.reason);
+  };
   return JsonObject()
       .add("program", table.program.name)
       .add("grid", Json::raw("[" + table.grid + "]"))
       .add("invocations", Json::raw(decimal(table.invocations)))
       .add("bytes", table.bytes)
-      .add("results", results)
-      .add("left_out", others)
+      .add("results", json_list_of(table.rows, row_json))
+      .add("left_out", json_list_of(left_out, reason))
       .line();
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -97,6 +98,14 @@ int exit_status(std::span<const Diagnostic> diagnostics);
 
 // Prints diagnostics, as text or JSON, and says what to exit with.
 int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console);
+
+// What value() gives for each, as a list.
+template <class Value = std::identity>
+JsonList json_list_of(const auto& all, Value value = {}) {
+  JsonList list;
+  for (const auto& each : all) list.add(std::invoke(value, each));
+  return list;
+}
 
 // Prints a text, or {"text": …}.
 int print_text(std::string_view text, bool json, const Console& console);

@@ -52,9 +52,8 @@ JsonObject code_json(Code code, std::string_view page) {
 }
 
 std::string codes_json() {
-  JsonList list;
-  for (Code code : all_codes()) list.add(code_json(code, ""));
-  return JsonObject().add("codes", list).line();
+  const auto without_page = [](Code code) { return code_json(code, ""); };
+  return JsonObject().add("codes", json_list_of(all_codes(), without_page)).line();
 }
 
 std::string list_of_codes() {

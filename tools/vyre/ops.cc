@@ -243,13 +243,10 @@ std::string json_of(const Topics& found, const Registry& registry) {
     } else if (atomic != nullptr) {
       atomics.add(each.add("text", name).add("meaning", meaning));
     } else {
-      JsonList laws, examples;
-      for (const Law& law : op->laws) laws.add(print_law(law));
-      if (const LibraryEntry* entry = find_library_entry(op->id)) {
-        for (std::string_view example : entry->examples) examples.add(example);
-      }
+      const LibraryEntry* entry = find_library_entry(op->id);
       each.add("id", name).add("signature", signature_of(*op)).add("description", meaning);
-      each.add("laws", laws).add("examples", examples);
+      each.add("laws", json_list_of(op->laws, print_law));
+      each.add("examples", entry == nullptr ? JsonList() : json_list_of(entry->examples));
       if (in_full) each.add("text", describe(*op, registry));
       ops.add(each);
     }

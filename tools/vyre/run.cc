@@ -12,7 +12,7 @@ namespace {
 
 // --- Running ------------------------------------------------------------------------------------
 
-// What is said besides the results: people see it at once; who reads JSON finds it in there.
+// What is said besides the results. People see it at once; JSON has it with the results.
 struct Notes {
   bool json;
   const Console& console;
@@ -115,8 +115,6 @@ std::string_view contents_of(const Ran& ran, std::string_view name) {
 }
 
 JsonObject result_json(const Ran& ran, const Plan& plan, const Request& request) {
-  JsonList grid;
-  for (std::uint32_t groups : request.grid.axes) grid.add(groups);
   JsonObject buffers;
   for (const OutputBuffer& buffer : ran.outputs.buffers) {
     const bool is_named =
@@ -125,19 +123,17 @@ JsonObject result_json(const Ran& ran, const Plan& plan, const Request& request)
   }
   JsonObject out;
   out.add("program", request.program().name).add("backend", ran.name());
-  out.add("grid", grid).add("buffers", buffers).add("digest", ran.digest).add(ran.trace.json);
-  JsonList seconds;
-  for (double each : ran.seconds) seconds.add(each);
-  if (plan.repeat > 1) out.add("seconds", seconds);
+  out.add("grid", json_list_of(request.grid.axes)).add("buffers", buffers);
+  out.add("digest", ran.digest).add(ran.trace.json);
+  if (plan.repeat > 1) out.add("seconds", json_list_of(ran.seconds));
   return out;
 }
 
 JsonObject results_json(const std::vector<Ran>& results, const Plan& plan, const Request& request,
                         bool agree) {
   if (!plan.all) return result_json(results[0], plan, request);
-  JsonList all;
-  for (const Ran& ran : results) all.add(result_json(ran, plan, request));
-  return JsonObject().add("agree", agree).add("results", all);
+  const auto result = [&](const Ran& ran) { return result_json(ran, plan, request); };
+  return JsonObject().add("agree", agree).add("results", json_list_of(results, result));
 }
 
 // Files come first: what cannot be written should not look as if it had been.
@@ -207,9 +203,7 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
 
   if (json) {
     JsonObject out = results_json(*results, *plan, *request, !odd);
-    JsonList said;
-    for (const std::string& each : notes.kept) said.add(each);
-    if (!notes.kept.empty()) out.add("notes", said);
+    if (!notes.kept.empty()) out.add("notes", json_list_of(notes.kept));
     console.print(out.line());
     return odd ? exit_status({{*odd}}) : kFine;
   }
