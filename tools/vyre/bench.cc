@@ -207,18 +207,19 @@ struct Row {
 
 struct Table {
   const Program& program;
-  std::string grid;  // "4,1,1"
+  Grid grid;
   Wide invocations;
   std::uint64_t bytes;
   std::vector<Row> rows;
 
-  std::string title() const { return shorten(program.name) + ", grid " + grid; }
+  std::string title() const {
+    const auto count = [](std::uint32_t groups) { return std::to_string(groups); };
+    return shorten(program.name) + ", grid " + join(grid.axes, ",", count);
+  }
 };
 
 Table make_table(const std::vector<Contestant>& contestants, const Request& request) {
-  const auto count = [](std::uint32_t groups) { return std::to_string(groups); };
-  Table table{
-      request.program(), join(request.grid.axes, ",", count), invocations_of(request), 0, {}};
+  Table table{request.program(), request.grid, invocations_of(request), 0, {}};
   for (const Bytes& bytes : request.contents) table.bytes += bytes.size();
   for (const Contestant& contestant : contestants) {
     // No clock is finer than a nanosecond.
@@ -279,7 +280,7 @@ std::string table_json(const Table& table, const std::vector<LeftOut>& left_out)
   };
   return JsonObject()
       .add("program", table.program.name)
-      .add("grid", Json::raw("[" + table.grid + "]"))
+      .add("grid", json_list_of(table.grid.axes))
       .add("invocations", Json::raw(decimal(table.invocations)))
       .add("bytes", table.bytes)
       .add("results", json_list_of(table.rows, row_json))

@@ -370,15 +370,11 @@ std::string value_text(DataType type, const Bits& value) {
 }
 
 Json value_json(DataType type, const Bits& value) {
-  if (is_vector(type)) {
-    JsonList lanes;
-    for (std::size_t lane = 0; lane < lanes_of(type); ++lane) lanes.add(value.lanes[lane]);
-    return lanes;
-  }
-  const Wide number = lane_of(type, value, 0);
+  if (is_vector(type)) return json_list_of(std::span(value.lanes).first(lanes_of(type)));
   // Readers of JSON lose the low bits of large numbers.
-  if (is_wide(type)) return Json(decimal(number));
-  return Json::raw(has_sign(type) ? scalar_text(type, number) : decimal(number));
+  if (is_wide(type)) return decimal(lane_of(type, value, 0));
+  if (has_sign(type)) return static_cast<std::int32_t>(value.lanes[0]);
+  return value.lanes[0];
 }
 
 std::string buffer_text(const OutputBuffer& buffer) {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "tools/vyre/interrupt.h"
-#include "vyre/backends/interp/device.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -156,14 +155,6 @@ Outputs take_outputs(const Program& program, std::vector<Bytes> contents) {
     outputs.buffers.push_back({buffer.name, buffer.element, std::move(contents[id.index])});
   }
   return outputs;
-}
-
-Result<Script> script_of(const Request& request) {
-  const Result<std::unique_ptr<Device>> device = open_device(*find_backend("interp"));
-  if (!device.ok()) return device.diagnostics();
-  std::vector<Diagnostic> wrong = check_limits(request.program(), (*device)->info());
-  if (!wrong.empty()) return wrong;
-  return load_script(request.linked);
 }
 
 std::vector<Memory> memory_of(std::vector<Bytes>& contents) {

@@ -4,7 +4,6 @@
 
 #include "tools/vyre/data.h"
 #include "vyre/compile.h"
-#include "vyre/interp/script.h"
 
 namespace vyre {
 
@@ -31,9 +30,6 @@ Result<BufferId> find_output(const Program& program, std::string_view name);
 
 // The contents of a program's read_write buffers, after a run on this memory.
 Outputs take_outputs(const Program& program, std::vector<Bytes> contents);
-
-// The program as the interpreter runs it, when it can.
-Result<Script> script_of(const Request& request);
 
 // As the interpreter takes buffers; `contents` stay where they are.
 std::vector<Memory> memory_of(std::vector<Bytes>& contents);

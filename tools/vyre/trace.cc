@@ -9,6 +9,7 @@
 #include "vyre/interp/trace.h"
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
+#include "vyre/runtime/race_report.h"
 #include "vyre/text/print.h"
 
 namespace vyre {
@@ -430,7 +431,7 @@ Result<TraceRequest> read_trace_request(const Invocation& invocation, const Requ
 }
 
 Result<Traced> run_traced(const TraceRequest& what, const Request& request) {
-  Result<Script> script = script_of(request);
+  Result<Script> script = script_of(request.linked);
   if (!script.ok()) return script.diagnostics();
   Tracing tracing = make_tracing(request, std::move(*script));
   return what.second ? trace_two(tracing, what) : trace_one(tracing, what);

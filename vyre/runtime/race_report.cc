@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "vyre/backends/interp/device.h"
 #include "vyre/base/text.h"
 #include "vyre/interp/interp.h"
 #include "vyre/ir/walk.h"
@@ -224,15 +225,19 @@ std::vector<Diagnostic> Describer::describe(const RaceReport& report) {
 
 }  // namespace
 
+Result<Script> script_of(const Linked& linked) {
+  const DeviceInfo interpreter = open_interp(0).device->info();
+  const std::vector<Diagnostic> wrong = check_limits(linked.program(), interpreter);
+  if (!wrong.empty()) return wrong;
+  return load_script(linked);
+}
+
 Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
                               std::span<const HostBuffer> buffers, const RunOptions& options,
                               std::span<const Schedule> schedules) {
   const Program& program = linked.program();
-  const Result<std::unique_ptr<Device>> interpreter = open_device("interp");
-  if (!interpreter) return interpreter.diagnostics();
-  // Loading it finds out whether it fits.
-  const Result<Pipeline> pipeline = make_pipeline(**interpreter, linked);
-  if (!pipeline) return pipeline.diagnostics();
+  const Result<Script> script = script_of(linked);
+  if (!script) return script.diagnostics();
   std::vector<BufferSize> sizes;
   for (const HostBuffer& buffer : buffers) sizes.push_back({buffer.name, buffer.bytes.size()});
   std::vector<Diagnostic> wrong = check_launch(program, grid, sizes);
@@ -248,7 +253,7 @@ Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
     if (buffer.element == DataType::Bytes) bytes.resize((bytes.size() + 3) / 4 * 4);
     memory.push_back(bytes);
   }
-  return find_races(make_script(linked), grid, memory, options, schedules);
+  return find_races(*script, grid, memory, options, schedules);
 }
 
 Result<RaceReport> find_races(const Linked& linked, const Grid& grid,

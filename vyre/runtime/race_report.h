@@ -22,6 +22,9 @@ Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
                               std::initializer_list<HostBuffer> buffers,
                               const RunOptions& options = {});
 
+// A program as the interpreter runs it, for what dispatch() cannot do; or why it cannot run it.
+Result<Script> script_of(const Linked& linked);
+
 // Of a program without a text: places are paths such as `body[3].then[0]`.
 std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program);
 
