@@ -15,51 +15,44 @@ namespace vyre {
 
 std::string_view version() { return VYRE_VERSION; }
 
-namespace {
-
-Result<Loaded> with_registry(Loaded loaded) {
+Result<Loaded> load_module(Source source, const Registry& registry) {
+  Loaded loaded;
+  if (is_wire(source.text)) {
+    Result<Module> module = decode(source.text, source.file);
+    if (!module) return module.diagnostics();
+    std::vector<Diagnostic> diagnostics = validate(*module, registry);
+    for (Diagnostic& diagnostic : diagnostics) diagnostic.file = source.file;
+    if (!diagnostics.empty()) return diagnostics;
+    loaded.module = std::move(*module);
+  } else {
+    Parsed parsed = parse_source(source);
+    validate(parsed, registry);
+    if (!parsed.findings.empty()) return std::move(parsed.findings).located(source);
+    loaded.module = std::move(parsed.module);
+    loaded.positions = std::move(parsed.positions);
+  }
+  loaded.source = std::move(source);
+  loaded.registry = registry;
   const Result<void> added = loaded.registry.add(loaded.module);
   if (!added) return added.diagnostics();
   return loaded;
 }
 
-}  // namespace
-
-Result<Loaded> load_module(Source source, const Registry& registry) {
-  if (is_wire(source.text)) {
-    Result<Module> module = decode(source.text, source.file);
-    if (!module.ok()) return module.diagnostics();
-    std::vector<Diagnostic> diagnostics = validate(*module, registry);
-    for (Diagnostic& diagnostic : diagnostics) diagnostic.file = source.file;
-    if (!diagnostics.empty()) return diagnostics;
-    return with_registry({std::move(*module), std::move(source), {}, registry});
-  }
-  Parsed parsed = parse_source(source);
-  validate(parsed, registry);
-  if (!parsed.findings.empty()) return std::move(parsed.findings).located(source);
-  return with_registry(
-      {std::move(parsed.module), std::move(source), std::move(parsed.positions), registry});
-}
-
 Result<std::size_t> find_program(const Loaded& loaded, std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   std::vector<std::size_t> found;
-  std::size_t count = 0;
   for (std::size_t i = 0; i < loaded.module.items.size(); ++i) {
     const Program* program = std::get_if<Program>(&loaded.module.items[i]);
     if (program == nullptr) continue;
     if (name.empty() || program->name == name) found.push_back(i);
-    names += (count++ == 0 ? "`" : ", `") + program->name + "`";
+    names.push_back(program->name);
   }
   const std::string& file = loaded.source.file;
-  if (count == 0) return diagnose<message::no_programs>(file);
-  if (found.empty()) {
-    return diagnose<message::unknown_program>(file, shorten(name), shorten(names, 200));
-  }
-  if (found.size() > 1) {
-    return diagnose<message::missing_program>(file, count, shorten(names, 200));
-  }
-  return found[0];
+  if (names.empty()) return diagnose<message::no_programs>(file);
+  if (found.size() == 1) return found[0];
+  const std::string all = shorten("`" + join(names, "`, `") + "`", 200);
+  if (found.empty()) return diagnose<message::unknown_program>(file, shorten(name), all);
+  return diagnose<message::missing_program>(file, names.size(), all);
 }
 
 Result<Linked> link(const Loaded& loaded, std::string_view name) {
@@ -120,28 +113,15 @@ Result<Lowered> lower(const Linked& linked, const Backend& backend, std::string_
   return lower(*optimised, *target, &linked);
 }
 
-namespace {
-
-SourceLines lines_of(const Loaded& loaded, std::size_t item, LineCounter& lines) {
-  SourceLines source{loaded.source.file, {}};
-  for (const ItemPositions::Statement& statement : loaded.positions[item].statements) {
-    source.lines.push_back(lines.at(statement.head.begin).line);
-  }
-  return source;
-}
-
-}  // namespace
-
-SourceLines source_lines(const Loaded& loaded, std::size_t item) {
-  if (loaded.positions.empty()) return {};
-  LineCounter lines(loaded.source.text);
-  return lines_of(loaded, item, lines);
-}
-
 std::vector<SourceLines> source_lines(const Loaded& loaded) {
   LineCounter lines(loaded.source.text);
   std::vector<SourceLines> all(loaded.module.items.size());
-  for (std::size_t i = 0; i < loaded.positions.size(); ++i) all[i] = lines_of(loaded, i, lines);
+  for (std::size_t i = 0; i < loaded.positions.size(); ++i) {
+    all[i].file = loaded.source.file;
+    for (const ItemPositions::Statement& statement : loaded.positions[i].statements) {
+      all[i].lines.push_back(lines.at(statement.head.begin).line);
+    }
+  }
   return all;
 }
 

@@ -33,8 +33,7 @@ struct Loaded {
 // Text or wire, told apart by the wire format's magic; parsed or decoded, and validated.
 Result<Loaded> load_module(Source source, const Registry& registry = {});
 
-// Of one of its programs, or of all items; nothing where there are no positions.
-SourceLines source_lines(const Loaded& loaded, std::size_t item);
+// Of each of its items; nothing where there are no positions.
 std::vector<SourceLines> source_lines(const Loaded& loaded);
 
 // Which item of the module a program is. Without a name the only one.

@@ -124,15 +124,18 @@ std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
   return {static_cast<const std::byte*>(data), size};
 }
 
+vyre::Grid grid_of(const uint32_t grid[3]) { return {grid[0], grid[1], grid[2]}; }
+
 vyre::Result<vyre::Loaded> load_bytes(const void* data, std::size_t size, const char* file) {
   std::string text(size == 0 ? "" : static_cast<const char*>(data), size);
   return vyre::load_module({file == nullptr ? "" : file, std::move(text)});
 }
 
-// The options as the runtime takes them. `stop` is set when the host's function wants an end.
-vyre::Result<vyre::RunOptions> run_options(const vyre_run_options* from, std::atomic<bool>& stop) {
+// Gives run() the options as the runtime takes them: a Result of what it gives, or U005.
+template <class Run>
+auto with_options(const vyre_run_options* from, Run run) -> decltype(run(vyre::RunOptions())) {
   vyre::RunOptions options;
-  if (from == nullptr) return options;
+  if (from == nullptr) return run(options);
   if (from->schedule != nullptr) {
     const std::optional<vyre::Schedule> schedule = vyre::find_schedule(from->schedule);
     if (!schedule) return vyre::diagnose<vyre::message::unknown_schedule>(from->schedule);
@@ -140,13 +143,14 @@ vyre::Result<vyre::RunOptions> run_options(const vyre_run_options* from, std::at
   }
   options.max_steps = from->max_steps;
   options.threads = from->threads;
+  std::atomic<bool> stop = false;  // set when the host's function wants an end
   options.stop = &stop;
   if (from->progress != nullptr) {
     options.progress = [from, &stop](double done) {
       if (from->progress(done, from->context) != 0) stop = true;
     };
   }
-  return options;
+  return run(options);
 }
 
 // False where a pointer is missing.
@@ -169,7 +173,7 @@ bool read_launches(const vyre_launch* launches, std::size_t count,
     }
     auto& [pipeline, grid, buffers] = ready.emplace_back();
     pipeline = launch.pipeline->pipeline.get();
-    grid = {launch.grid[0], launch.grid[1], launch.grid[2]};
+    grid = grid_of(launch.grid);
     for (const vyre_binding& binding : std::span(launch.bindings, launch.binding_count)) {
       if (binding.name == nullptr || binding.buffer == nullptr) return false;
       buffers.push_back({binding.name, binding.buffer->buffer.get()});
@@ -383,19 +387,17 @@ vyre_status vyre_dispatch(const vyre_program* program, vyre_device* device, cons
       return VYRE_MISUSE;
     }
   }
-  std::atomic<bool> stop = false;
-  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
-  if (!run) return fail(run.diagnostics(), why);
-  vyre::Result<vyre::Outputs> done =
-      vyre::dispatch(program->linked, {grid[0], grid[1], grid[2]}, bound,
-                     {device == nullptr ? nullptr : device->device.get(), *run});
-  if (!done) return fail(done.diagnostics(), why);
-  for (const vyre_host_buffer& buffer : given) {
-    if (buffer.result == nullptr || buffer.size == 0) continue;
-    std::memcpy(buffer.result, (*done->find(buffer.name))->bytes.data(), buffer.size);
-  }
-  if (outputs != nullptr) *outputs = new vyre_outputs{std::move(*done)};
-  return VYRE_OK;
+  vyre::Device* const runs_on = device == nullptr ? nullptr : device->device.get();
+  const auto run = [&](const vyre::RunOptions& run_options) {
+    return vyre::dispatch(program->linked, grid_of(grid), bound, {runs_on, run_options});
+  };
+  return finish(with_options(options, run), why, [&](vyre::Outputs& done) {
+    for (const vyre_host_buffer& buffer : given) {
+      if (buffer.result == nullptr || buffer.size == 0) continue;
+      std::memcpy(buffer.result, (*done.find(buffer.name))->bytes.data(), buffer.size);
+    }
+    if (outputs != nullptr) *outputs = new vyre_outputs{std::move(done)};
+  });
 }
 
 size_t vyre_outputs_count(const vyre_outputs* all) { return all ? all->outputs.buffers.size() : 0; }
@@ -439,17 +441,15 @@ vyre_status vyre_find_races(const vyre_program* program, const uint32_t grid[3],
       !read_buffers(buffers, buffer_count, bound)) {
     return VYRE_MISUSE;
   }
-  std::atomic<bool> stop = false;
-  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
-  if (!run) return fail(run.diagnostics(), why);
   const bool in_one_order = options != nullptr && options->schedule != nullptr;
-  const vyre::Result<vyre::RaceReport> found =
-      vyre::find_races(program->linked, {grid[0], grid[1], grid[2]}, bound, *run,
-                       std::span(&run->schedule, in_one_order ? 1 : 0));
-  if (!found) return fail(found.diagnostics(), why);
-  if (found->clean()) return VYRE_OK;
-  give(describe_races(*found, program->module->loaded, program->linked.program().name), races);
-  return VYRE_OK;
+  const auto run = [&](const vyre::RunOptions& run_options) {
+    const std::span schedules(&run_options.schedule, in_one_order ? 1 : 0);
+    return vyre::find_races(program->linked, grid_of(grid), bound, run_options, schedules);
+  };
+  return finish(with_options(options, run), why, [&](const vyre::RaceReport& found) {
+    if (found.clean()) return;
+    give(describe_races(found, program->module->loaded, program->linked.program().name), races);
+  });
 }
 
 // --- Programs and buffers that stay on a device -------------------------------------------------
@@ -504,10 +504,10 @@ vyre_status vyre_run(vyre_device* device, const vyre_launch* launches, size_t la
   clear(why);
   std::vector<vyre::PipelineLaunch> ready;
   if (device == nullptr || !read_launches(launches, launch_count, ready)) return VYRE_MISUSE;
-  std::atomic<bool> stop = false;
-  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
-  if (!run) return fail(run.diagnostics(), why);
-  return finish(vyre::run_launches(*device->device, ready, *run), why, [&](const auto& took) {
+  const auto run = [&](const vyre::RunOptions& run_options) {
+    return vyre::run_launches(*device->device, ready, run_options);
+  };
+  return finish(with_options(options, run), why, [&](const std::vector<double>& took) {
     if (seconds != nullptr) std::ranges::copy(took, seconds);
   });
 }
@@ -535,10 +535,10 @@ vyre_status vyre_sequence_run(vyre_sequence* sequence, const vyre_run_options* o
                               double* seconds, vyre_diagnostics** why) {
   clear(why);
   if (sequence == nullptr) return VYRE_MISUSE;
-  std::atomic<bool> stop = false;
-  const vyre::Result<vyre::RunOptions> run = run_options(options, stop);
-  if (!run) return fail(run.diagnostics(), why);
-  return finish(sequence->sequence->run(*run), why, [&](const vyre::RunTimes& took) {
+  const auto run = [&](const vyre::RunOptions& run_options) {
+    return sequence->sequence->run(run_options);
+  };
+  return finish(with_options(options, run), why, [&](const vyre::RunTimes& took) {
     if (seconds != nullptr) *seconds = took.seconds;
   });
 }

@@ -14,7 +14,7 @@
 // NULL. Functions without a status give 0, NULL or "" when they are passed NULL. No pointer that is
 // NULL makes any function crash; one to something freed or never made cannot be noticed.
 //
-// Ownership. A handle that a function puts behind a pointer belongs to the caller, who frees it
+// Ownership. A handle that a function gives through a pointer belongs to the caller, who frees it
 // with the function named after it; freeing NULL does nothing. Handles may be freed in any order:
 // what was made on a device keeps it, and a sequence keeps its pipelines and buffers. A program
 // belongs to its module and lives as long as that.
@@ -80,7 +80,7 @@ typedef struct {
 size_t vyre_diagnostics_count(const vyre_diagnostics* diagnostics);
 vyre_status vyre_diagnostics_get(const vyre_diagnostics* diagnostics, size_t index,
                                  vyre_diagnostic* diagnostic);
-// The texts of all of them, one behind the other; as JSON, what `vyre --json` prints. They live as
+// The texts of all of them, one after the other; as JSON, what `vyre --json` prints. They live as
 // long as the diagnostics.
 const char* vyre_diagnostics_text(const vyre_diagnostics* diagnostics);
 const char* vyre_diagnostics_json(const vyre_diagnostics* diagnostics);
@@ -96,8 +96,8 @@ vyre_status vyre_load(const void* data, size_t size, const char* file, vyre_modu
 vyre_status vyre_validate(const void* data, size_t size, const char* file, vyre_diagnostics** why);
 void vyre_module_free(vyre_module* module);
 
-// The module in canonical text, and in the wire format. The caller frees what is put behind `text`
-// and `bytes` with vyre_free().
+// The module in canonical text, and in the wire format. The caller frees what `text` and `bytes`
+// get with vyre_free().
 vyre_status vyre_module_print(const vyre_module* module, char** text);
 vyre_status vyre_module_encode(const vyre_module* module, void** bytes, size_t* size,
                                vyre_diagnostics** why);
@@ -176,7 +176,7 @@ vyre_status vyre_device_get_info(const vyre_device* device, vyre_device_info* in
 // How to run. All zero, like NULL, is the default.
 typedef struct {
   const char* schedule;  // "sequential", "reverse", "round-robin", "random:SEED" or "mixed:SEED"
-  uint64_t max_steps;    // after so many steps the run fails; 0: any number
+  uint64_t max_steps;    // the run fails after this many; 0: any number
   uint32_t threads;      // at most; 0: as many as there are cores
   // Called on the caller's thread now and then with the fraction of the work that is done. When it
   // returns other than 0, the run fails with R005. It must not use the device that is running.
@@ -225,8 +225,8 @@ const char* vyre_outputs_note(const vyre_outputs* outputs);     // as in vyre_de
 void vyre_outputs_free(vyre_outputs* outputs);
 
 // Runs a program as vyre_dispatch() would, on the interpreter and in many orders, or only in the
-// one that the options name. What races (R001) or depends on the order (R002) is put behind
-// `races`, and NULL where nothing does. The status says whether the check could be done.
+// one that the options name. `races` gets what races (R001) or depends on the order (R002), and
+// NULL where nothing does. The status says whether the check could be done.
 vyre_status vyre_find_races(const vyre_program* program, const uint32_t grid[3],
                             const vyre_host_buffer* buffers, size_t buffer_count,
                             const vyre_run_options* options, vyre_diagnostics** races,

@@ -34,7 +34,7 @@ inline Result<PtxKernel> ptx_kernel(const std::string& text) {
     if (std::holds_alternative<Program>(loaded->module.items[i])) last = i;
   }
   Linked linked = program_at(*loaded, last);
-  linked.set_source(source_lines(*loaded, last));
+  linked.set_source(source_lines(*loaded)[last]);
   return compile_ptx(linked);
 }
 

@@ -163,7 +163,8 @@ TEST_F(RunTest, FilesAndStandardInputAsContents) {
   }
   EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + path("none")}, ""),
             "1 I001");
-  EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + folder_.path()}, ""), "1 I001");
+  EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + folder_.path()}, ""),
+            "1 I001");
   EXPECT_EQ(codes_of({"run", "-", "--grid", "1", "--in", "out=@-"}, keeps("u32[]")), "2 U006");
   file("ragged.bin", "abc");
   EXPECT_EQ(codes_of({"run", program, "--grid", "1", "--in", "out=@" + path("ragged.bin")}, ""),
@@ -476,20 +477,28 @@ TEST(Trace, IsCutUnlessAllOfItIsWanted) {
   EXPECT_EQ(printed["trace_left_out"], 2002);
 }
 
-TEST_F(RunTest, WireFilesAreShownAsTheyDecode) {
-  const std::string text = file("loop.vyre", kLoop);
+// A wire file has no lines: places are paths, with the text of the statement or expression.
+TEST_F(RunTest, PlacesInWireFilesArePaths) {
   const std::string wire = path("loop.vyrew");
-  ASSERT_EQ(run({"encode", text, "-o", wire}).status, 0);
-  const std::string decoded = file("decoded.vyre", run({"decode", wire}).out);
-  const auto trace = [&](const std::string& program) {
-    const std::string out =
-        run({"run", program, "--grid", "1", "--in", "out=zeros:2", "--trace", "1"}).out;
-    return out.substr(out.find('\n'));  // the first line has the file's name
-  };
-  EXPECT_EQ(trace(wire), trace(decoded));
-  EXPECT_NE(trace(wire).find("5:5 | out[local_id.x] = i | out[1] <- 0"), std::string::npos);
+  ASSERT_EQ(run({"encode", file("loop.vyre", kLoop), "-o", wire}).status, 0);
+  std::vector<std::string> arguments = {"run",  wire,          "--grid",  "1",
+                                        "--in", "out=zeros:2", "--trace", "1"};
+  const CommandResult traced = run(arguments);
+  EXPECT_EQ(split(traced.out, '\n').size(), 10'000 + 7u);
+  for (const char* part : {" in ", "loop.vyrew\nbody[0] | for i in 0..6000 { ",
+                           "\nbody[0].body[0] | out[local_id.x] = i | out[1] <- 0\n"}) {
+    EXPECT_NE(traced.out.find(part), std::string::npos) << part;
+  }
+  arguments.emplace_back("--json");
+  const json step = json::parse(run(arguments).out)["trace"][1];
+  EXPECT_EQ(step["path"], "body[0].body[0]");
+  EXPECT_EQ(step["statement"], "out[local_id.x] = i");
+  EXPECT_FALSE(step.contains("line"));
+  arguments.pop_back();
+  arguments.back() = "0..1";
+  EXPECT_NE(run(arguments).out.find("values first differ at\nbody[0].body[0] | out[local_id.x]"),
+            std::string::npos);
 
-  // So is a race.
   const std::string racy =
       "program racy workgroup(2) {\n  read_write out: u32[]\n\n"
       "  if local_id.y == 0 {\n    out[local_id.x] = out[local_id.x ^ 1]\n  }\n}\n";
@@ -497,9 +506,9 @@ TEST_F(RunTest, WireFilesAreShownAsTheyDecode) {
   const CommandResult race =
       run({"race", path("racy.vyrew"), "--grid", "1", "--in", "out=zeros:2"});
   EXPECT_EQ(race.status, 1);
-  for (const char* part :
-       {"racy.vyrew (decoded):5:5: error[R001]", "5 |     out[local_id.x] = out[local_id.x ^ 1]\n",
-        "racy.vyrew (decoded):5:5\n", "racy.vyrew (decoded):5:23\n"}) {
+  for (const char* part : {"racy.vyrew: error[R001]", "in program racy: body[0].then[0]\n",
+                           " at program racy: body[0].then[0]\n",
+                           " at program racy: body[0].then[0]: out[local_id.x ^ 1]\n"}) {
     EXPECT_NE(race.err.find(part), std::string::npos) << part << "\n" << race.err;
   }
 }

@@ -12,10 +12,9 @@ Result<int> run_backends(const Invocation& invocation, const Console& console) {
     const Opened opened = backend.open(0);
     const bool runs = opened.device != nullptr;
     const std::string device = runs ? opened.device->info().name : "";
-    table += (&backend == &default_backend() ? "* " : "  ") + std::string(backend.name) +
-             std::string(9 - backend.name.size(), ' ') + std::string(backend.alias) +
-             std::string(8 - backend.alias.size(), ' ') + (runs ? "yes   " : "no    ") +
-             (runs ? device : opened.reason) + "\n";
+    table += (&backend == &default_backend() ? "* " : "  ") + padded(backend.name, 9) +
+             padded(backend.alias, 8) + (runs ? "yes   " + device : "no    " + opened.reason) +
+             "\n";
     JsonList devices;
     if (runs) devices.add(device);
     for (std::uint32_t i = 1; runs && i < opened.devices; ++i) {

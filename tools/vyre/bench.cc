@@ -25,10 +25,7 @@ Result<std::vector<Choice>> read_choices(std::string_view list) {
     else
       known->named = known->named || named;
   };
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string_view name = list.substr(begin, end - begin);
-    begin = end + 1;
+  for (std::string_view name : parts_of(list, ',')) {
     if (name == "all") {
       add(default_backend(), false);
       for (const Backend& backend : all_backends()) add(backend, false);
@@ -197,41 +194,38 @@ std::vector<Diagnostic> time_all(std::vector<Contestant>& contestants, const Ben
 // --- Showing ------------------------------------------------------------------------------------
 
 struct Row {
-  std::string_view backend;
-  std::string device;
-  std::vector<double> seconds;
+  const Contestant* ran;
   double median;
-  double spread;
   double bytes;        // 10^9 of them in a second
   double invocations;  // the same
   double ratio;        // of the median to that of the first row
+
+  std::string_view backend() const { return ran->backend->name; }
+  const std::string& device() const { return ran->device->info().name; }
+  double spread() const { return spread_of(ran->seconds); }
 };
 
 struct Table {
   const Program& program;
-  std::string grid;  // "4,1,1"
+  Grid grid;
   Wide invocations;
   std::uint64_t bytes;
   std::vector<Row> rows;
-  std::vector<LeftOut> left_out;
 
-  std::string title() const { return shorten(program.name) + ", grid " + grid; }
+  std::string title() const {
+    const auto count = [](std::uint32_t groups) { return std::to_string(groups); };
+    return shorten(program.name) + ", grid " + join(grid.axes, ",", count);
+  }
 };
 
-Table make_table(const std::vector<Contestant>& contestants, const Request& request,
-                 std::vector<LeftOut> left_out) {
-  Table table{request.program(), {}, invocations_of(request), 0, {}, std::move(left_out)};
-  for (std::size_t i = 0; i < 3; ++i) {
-    table.grid += (i > 0 ? "," : "") + std::to_string(request.grid[i]);
-  }
+Table make_table(const std::vector<Contestant>& contestants, const Request& request) {
+  Table table{request.program(), request.grid, invocations_of(request), 0, {}};
   for (const Bytes& bytes : request.contents) table.bytes += bytes.size();
   for (const Contestant& contestant : contestants) {
     // No clock is finer than a nanosecond.
     const double median = std::max(quantile(contestant.seconds, 0.5), 1e-9);
     const double first = table.rows.empty() ? median : table.rows[0].median;
-    table.rows.push_back({contestant.backend->name, contestant.device->info().name,
-                          contestant.seconds, median, spread_of(contestant.seconds),
-                          static_cast<double>(table.bytes) / median / 1e9,
+    table.rows.push_back({&contestant, median, static_cast<double>(table.bytes) / median / 1e9,
                           static_cast<double>(table.invocations) / median / 1e9, median / first});
   }
   return table;
@@ -241,13 +235,13 @@ std::vector<Bar> bars_of(const Table& table) {
   std::vector<Bar> bars;
   for (const Row& row : table.rows) {
     bars.push_back(
-        {std::string(row.backend), row.device, row.median,
+        {std::string(row.backend()), row.device(), row.median,
          short_number(row.bytes) + " GB/s, " + short_number(row.invocations) + " G invocations/s"});
   }
   return bars;
 }
 
-std::string table_text(const Table& table) {
+std::string table_text(const Table& table, const std::vector<LeftOut>& left_out) {
   std::string out = table.title() + ": " + decimal(table.invocations) +
                     (table.invocations == 1 ? " invocation, " : " invocations, ") +
                     plural(table.bytes, "byte") + " in buffers\n\n";
@@ -262,38 +256,35 @@ std::string table_text(const Table& table) {
   add({"backend", "runs", "median", "spread", "GB/s", "G inv/s", "ratio"}, "device");
   for (const Row& row : table.rows) {
     char spread[32];
-    std::snprintf(spread, sizeof spread, "%.1f %%", row.spread * 100);
-    add({std::string(row.backend), std::to_string(row.seconds.size()), time_text(row.median),
+    std::snprintf(spread, sizeof spread, "%.1f %%", row.spread() * 100);
+    add({std::string(row.backend()), std::to_string(row.ran->seconds.size()), time_text(row.median),
          spread, short_number(row.bytes), short_number(row.invocations), short_number(row.ratio)},
-        shorten(row.device));
+        shorten(row.device()));
   }
-  for (const LeftOut& other : table.left_out) out += "left out: " + other.reason + "\n";
+  for (const LeftOut& other : left_out) out += "left out: " + other.reason + "\n";
   return out;
 }
 
-std::string table_json(const Table& table) {
-  JsonList results;
-  for (const Row& row : table.rows) {
-    JsonList seconds;
-    for (double each : row.seconds) seconds.add(each);
-    JsonObject result;
-    result.add("backend", row.backend).add("device", row.device).add("seconds", seconds);
-    result.add("median", row.median).add("spread", row.spread);
-    result.add("gigabytes_per_second", row.bytes);
-    result.add("giga_invocations_per_second", row.invocations).add("ratio", row.ratio);
-    results.add(result);
-  }
-  JsonList left_out;
-  for (const LeftOut& other : table.left_out) {
-    left_out.add(JsonObject().add("backend", other.backend->name).add("reason", other.reason));
-  }
+JsonObject row_json(const Row& row) {
+  JsonObject out;
+  out.add("backend", row.backend()).add("device", row.device());
+  out.add("seconds", json_list_of(row.ran->seconds));
+  out.add("median", row.median).add("spread", row.spread());
+  out.add("gigabytes_per_second", row.bytes);
+  return out.add("giga_invocations_per_second", row.invocations).add("ratio", row.ratio);
+}
+
+std::string table_json(const Table& table, const std::vector<LeftOut>& left_out) {
+  const auto reason = [](const LeftOut& other) {
+    return JsonObject().add("backend", other.backend->name).add("reason", other.reason);
+  };
   return JsonObject()
       .add("program", table.program.name)
-      .add("grid", Json::raw("[" + table.grid + "]"))
+      .add("grid", json_list_of(table.grid.axes))
       .add("invocations", Json::raw(decimal(table.invocations)))
       .add("bytes", table.bytes)
-      .add("results", results)
-      .add("left_out", left_out)
+      .add("results", json_list_of(table.rows, row_json))
+      .add("left_out", json_list_of(left_out, reason))
       .line();
 }
 
@@ -324,22 +315,20 @@ Result<int> run_bench(const Invocation& invocation, const Console& console) {
   const std::vector<Diagnostic> wrong = time_all(*contestants, *plan, *request, console);
   if (!wrong.empty()) return report(wrong, json, console);
 
-  const Table table = make_table(*contestants, *request, std::move(left_out));
+  const Table table = make_table(*contestants, *request);
   const std::vector<Bar> bars = bars_of(table);
-  Console readable = console;
+  const Console readable = plan->svg == "-" ? console.beside() : console;
   if (!plan->svg.empty()) {
     const std::string picture =
         svg_bars(table.title(), "medians; the longer the bar, the faster", bars);
     if (plan->svg == "-") {
       console.print(picture);
-      readable.out = console.err;
-      readable.out_is_terminal = console.err_is_terminal;
     } else if (const Result<void> written = write_file(plan->svg, picture); !written.ok()) {
       return report(written.diagnostics(), json, console);
     }
   }
-  readable.print(json ? table_json(table)
-                      : table_text(table) + "\n" +
+  readable.print(json ? table_json(table, left_out)
+                      : table_text(table, left_out) + "\n" +
                             draw_bars(bars, columns_of(readable), shows_unicode(readable)));
   return kFine;
 }

@@ -16,13 +16,12 @@ std::string overall_help() {
     name.resize(12, ' ');
     commands += "  " + name + std::string(verb.summary) + "\n";
   }
-  return filled(help_text("vyre"), {{"@COMMANDS@", commands}});
+  return replaced(help_text("vyre"), {{"@COMMANDS@", commands}});
 }
 
-std::string help_of(const Verb& verb) {
+std::string usage_of(const Verb& verb) {
   std::string out =
-      "usage: vyre " + std::string(verb.usage) + "\n\n" + std::string(help_text(verb.name));
-  out += "\noptions:\n";
+      "usage: vyre " + std::string(verb.usage) + "\n\n" + help_of(verb) + "\noptions:\n";
   const auto row = [&](std::string_view letter, std::string_view name, std::string_view value,
                        std::string_view help) {
     std::string left = letter.empty() ? "    " : std::string(letter) + ", ";
@@ -108,15 +107,11 @@ Result<Invocation> parse_arguments(const Verb& verb, std::span<const std::string
 
 }  // namespace
 
-bool Invocation::has(std::string_view name) const {
-  return std::ranges::any_of(options, [&](const Given& g) { return g.option->name == name; });
-}
+bool Invocation::has(std::string_view name) const { return !values(name).empty(); }
 
 std::string_view Invocation::value(std::string_view name) const {
-  for (const Given& given : options) {
-    if (given.option->name == name) return given.value;
-  }
-  return {};
+  const std::vector<std::string_view> all = values(name);
+  return all.empty() ? std::string_view() : all.front();
 }
 
 std::vector<std::string_view> Invocation::values(std::string_view name) const {
@@ -146,7 +141,7 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
   const auto options_end = std::ranges::find(arguments, "--");
   if (asks_help || std::find(arguments.begin(), options_end, "--help") != options_end ||
       std::find(arguments.begin(), options_end, "-h") != options_end) {
-    return print_text(help_of(*verb), json, console);
+    return print_text(usage_of(*verb), json, console);
   }
   const Result<Invocation> invocation = parse_arguments(*verb, arguments);
   if (!invocation.ok()) return report(invocation.diagnostics(), json, console);
@@ -159,8 +154,8 @@ std::string_view help_text(std::string_view name) {
       ->second;
 }
 
-std::string filled(std::string_view text,
-                   std::initializer_list<std::pair<std::string_view, std::string>> values) {
+std::string replaced(std::string_view text,
+                     std::initializer_list<std::pair<std::string_view, std::string>> values) {
   std::string out(text);
   for (const auto& [place, value] : values) {
     for (std::size_t at = 0; (at = out.find(place, at)) != out.npos; at += value.size()) {
@@ -168,6 +163,20 @@ std::string filled(std::string_view text,
     }
   }
   return out;
+}
+
+Halves split_at(std::string_view text, char separator) {
+  const std::size_t at = text.find(separator);
+  if (at == text.npos) return {text, {}};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (Halves halves = split_at(text, separator);; halves = split_at(*halves.value, separator)) {
+    parts.push_back(halves.name);
+    if (!halves.value) return parts;
+  }
 }
 
 std::size_t columns(std::string_view text) {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +31,8 @@ struct Console {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
 
+  // For what people read while standard output takes bytes.
+  Console beside() const { return {in, err, err, colour, err_is_terminal, err_is_terminal}; }
   void print(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), out); }
   void print_error(std::string_view text) const { std::fwrite(text.data(), 1, text.size(), err); }
 };
@@ -59,6 +63,9 @@ struct Invocation {
 };
 
 struct Verb {
+  // What to exit with, or what is wrong.
+  using Run = Result<int>(const Invocation&, const Console&);
+
   std::string_view name;
   std::string_view usage;    // "check FILE…"
   std::string_view summary;  // in the list of verbs
@@ -66,10 +73,19 @@ struct Verb {
   std::size_t least_operands;
   std::size_t most_operands;
   std::span<const Option> options;
-  Result<int> (*run)(const Invocation&, const Console&);  // what to exit with, or what is wrong
+  Run* run;
 };
 
+Verb::Run run_run, run_race, run_bench, run_check, run_fmt, run_encode, run_decode, run_opt,
+    run_ops, run_elementwise, run_explain, run_lower, run_cache, run_backends, run_demo,
+    run_completion;
+
 std::span<const Verb> all_verbs();
+// What a verb does, with examples.
+std::string help_of(const Verb& verb);
+
+// What `vyre lower --to` can print.
+inline constexpr std::string_view kForms = "llvm|asm|ptx";
 
 // Runs `vyre` with these arguments (without the program's own name).
 int run_command(std::span<const std::string_view> arguments, const Console& console);
@@ -83,29 +99,35 @@ int exit_status(std::span<const Diagnostic> diagnostics);
 // Prints diagnostics, as text or JSON, and says what to exit with.
 int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console);
 
+// What value() gives for each, as a list.
+template <class Value = std::identity>
+JsonList json_list_of(const auto& all, Value value = {}) {
+  JsonList list;
+  for (const auto& each : all) list.add(std::invoke(value, each));
+  return list;
+}
+
 // Prints a text, or {"text": …}.
 int print_text(std::string_view text, bool json, const Console& console);
 
-// A text of tools/vyre/help/: of a verb a paragraph and examples.
+// A text of tools/vyre/help/.
 std::string_view help_text(std::string_view name);
-// One with its places, which are @NAMES@, filled in.
-std::string filled(std::string_view text,
-                   std::initializer_list<std::pair<std::string_view, std::string>> values);
+// A text with these replaced, one after the other: characters, or places such as @VERSION@.
+std::string replaced(std::string_view text,
+                     std::initializer_list<std::pair<std::string_view, std::string>> values);
 
-// For tables: how many characters a text has, and a text with at least two blanks behind it.
+// For tables: how many characters a text has, and a text with at least two blanks after it.
 std::size_t columns(std::string_view text);
 std::string padded(std::string_view text, std::size_t width);
 
-// What text() gives for each, with something between them.
-template <class Range, class Text>
-std::string listed(const Range& all, Text text, std::string_view between = ", ") {
-  std::string out;
-  for (const auto& each : all) {
-    if (!out.empty()) out += between;
-    out += text(each);
-  }
-  return out;
-}
+// What is before the first separator, and what follows it, if it is there: NAME=VALUE.
+struct Halves {
+  std::string_view name;
+  std::optional<std::string_view> value;
+};
+Halves split_at(std::string_view text, char separator);
+// All that is between separators; at least one part.
+std::vector<std::string_view> parts_of(std::string_view text, char separator);
 
 // For people: a path as it is, but for control characters.
 inline std::string path_text(std::string_view path) { return shorten(path, path.size() * 4); }
@@ -132,22 +154,5 @@ Result<void> check_writable(std::string_view path, std::span<const std::string_v
 
 // Replaces a file as a whole or not at all, also when it is interrupted.
 Result<void> write_file(std::string_view path, std::string_view bytes);
-
-Result<int> run_check(const Invocation& invocation, const Console& console);
-Result<int> run_fmt(const Invocation& invocation, const Console& console);
-Result<int> run_encode(const Invocation& invocation, const Console& console);
-Result<int> run_decode(const Invocation& invocation, const Console& console);
-Result<int> run_ops(const Invocation& invocation, const Console& console);
-Result<int> run_explain(const Invocation& invocation, const Console& console);
-Result<int> run_completion(const Invocation& invocation, const Console& console);
-Result<int> run_elementwise(const Invocation& invocation, const Console& console);
-Result<int> run_opt(const Invocation& invocation, const Console& console);
-Result<int> run_run(const Invocation& invocation, const Console& console);
-Result<int> run_bench(const Invocation& invocation, const Console& console);
-Result<int> run_race(const Invocation& invocation, const Console& console);
-Result<int> run_backends(const Invocation& invocation, const Console& console);
-Result<int> run_lower(const Invocation& invocation, const Console& console);
-Result<int> run_cache(const Invocation& invocation, const Console& console);
-Result<int> run_demo(const Invocation& invocation, const Console& console);
 
 }  // namespace vyre

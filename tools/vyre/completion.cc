@@ -12,20 +12,19 @@
 namespace vyre {
 namespace {
 
-template <class Range, class Text>
-std::string words(const Range& all, Text text) {
-  return listed(all, text, " ") + " ";
+// Each with a blank after it.
+template <class Text = std::identity>
+std::string words(const auto& all, Text text = {}) {
+  return join(all, " ", text) + " ";
 }
 
 std::string option_words(const Verb& verb) {
-  return listed(
-             verb.options,
-             [](const Option& each) {
-               return std::string(each.name) +
-                      (each.letter.empty() ? "" : " " + std::string(each.letter));
-             },
-             " ") +
-         " --help";
+  std::string out;
+  for (const Option& option : verb.options) {
+    out += std::string(option.name) + " ";
+    if (!option.letter.empty()) out += std::string(option.letter) + " ";
+  }
+  return out + "--help";
 }
 
 // What completes an operand: words, or "" for file names.
@@ -37,15 +36,10 @@ std::string operand_words(const Verb& verb) {
     for (const OperationInfo& row : all_operations()) {
       if (!is_form(row.op) && row.precedence == 0) out += std::string(row.text) + " ";
     }
-    out += words(all_atomics(), [](const AtomicInfo& row) { return row.text; });
+    out += words(all_atomics(), &AtomicInfo::text);
   }
-  if (verb.operand == "WORD" || verb.operand == "ID")
-    out += words(Registry().ids(), std::identity());
+  if (verb.operand == "WORD" || verb.operand == "ID") out += words(Registry().ids());
   return out;
-}
-
-std::string verb_words() {
-  return words(all_verbs(), [](const Verb& verb) { return verb.name; });
 }
 
 // A script with the options and operands of each verb, and the values of options where these are
@@ -58,33 +52,26 @@ std::string script(std::string_view shell, char open, char close) {
                " operands=" + in(operand_words(verb)) + " ;;\n";
     summaries += "      '" + std::string(verb.name) + ":" + std::string(verb.summary) + "'\n";
   }
-  const std::string passes = words(all_passes(), [](const Pass& pass) { return pass.name; });
-  const std::string backends =
-      "all " + listed(all_backends(), [](const Backend& backend) { return backend.name; }, " ");
+  const std::string passes = words(all_passes(), &Pass::name);
   const std::pair<std::string_view, std::string> kKnown[] = {
-      {"--backend", backends},
-      {"--to", "llvm asm ptx"},
-      {"--cpu", words(cpu_targets(), std::identity())},
+      {"--backend", "all " + join(all_backends(), " ", &Backend::name)},
+      {"--to", join(parts_of(kForms, '|'), " ")},
+      {"--cpu", words(cpu_targets())},
       {"--pass", passes},
       {"--print-after", passes + "all"},
       {"--schedule", "sequential reverse round-robin random mixed"}};
   for (const auto& [option, known] : kKnown) {
     values += "    " + std::string(option) + ") values=" + in(known) + " ;;\n";
   }
-  return filled(help_text(shell), {{"@VERBS@", verb_words()},
-                                   {"@OPTIONS@", options},
-                                   {"@SUMMARIES@", summaries},
-                                   {"@VALUES@", values}});
+  return replaced(help_text(shell), {{"@VERBS@", words(all_verbs(), &Verb::name)},
+                                     {"@OPTIONS@", options},
+                                     {"@SUMMARIES@", summaries},
+                                     {"@VALUES@", values}});
 }
 
 std::string fish() {
   const auto quoted = [](std::string_view text) {
-    std::string out = "'";
-    for (const char c : text) {
-      if (c == '\'' || c == '\\') out += '\\';
-      out += c;
-    }
-    return out + "'";
+    return "'" + replaced(text, {{"\\", "\\\\"}, {"'", "\\'"}}) + "'";
   };
   std::string out =
       "# fish completion for vyre: vyre completion fish > ~/.config/fish/completions/vyre.fish\n";
@@ -105,32 +92,16 @@ std::string fish() {
 
 // Text as roff takes it, which is ASCII; a line that begins with a dot would be a command.
 std::string roff(std::string_view text) {
-  constexpr std::string_view kDots = "…";
-  std::string out;
-  bool at_begin = true;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text.substr(i).starts_with(kDots)) {
-      out += "...";
-      i += kDots.size() - 1;
-      continue;
-    }
-    const char c = text[i];
-    if (at_begin && (c == '.' || c == '\'')) out += "\\&";
-    at_begin = c == '\n';
-    if (c == '\\') {
-      out += "\\e";
-    } else {
-      out += c == '-' ? "\\-" : std::string(1, c);
-    }
-  }
-  return out;
+  return replaced("\n" + std::string(text),
+                  {{"\\", "\\e"}, {"\n.", "\n\\&."}, {"\n'", "\n\\&'"}, {"-", "\\-"}, {"…", "..."}})
+      .substr(1);
 }
 
 std::string manual() {
   std::string usages, commands;
   for (const Verb& verb : all_verbs()) {
     usages += "vyre " + roff(verb.usage) + "\n";
-    commands += ".SS vyre " + roff(verb.name) + "\n.nf\n" + roff(help_text(verb.name)) + ".fi\n";
+    commands += ".SS vyre " + roff(verb.name) + "\n.nf\n" + roff(help_of(verb)) + ".fi\n";
     for (const Option& option : verb.options) {
       commands += ".TP\n.B " + roff(option.name);
       if (!option.letter.empty()) commands += ", " + roff(option.letter);
@@ -138,7 +109,7 @@ std::string manual() {
       commands += "\n" + roff(option.help) + "\n";
     }
   }
-  return filled(
+  return replaced(
       help_text("man"),
       {{"@VERSION@", std::string(version())}, {"@USAGES@", usages}, {"@COMMANDS@", commands}});
 }
@@ -147,11 +118,13 @@ std::string manual() {
 
 Result<int> run_completion(const Invocation& invocation, const Console& console) {
   const std::string_view shell = invocation.operands[0];
-  if (shell == "bash") return print_text(script("bash", '"', '"'), invocation.json(), console);
-  if (shell == "zsh") return print_text(script("zsh", '(', ')'), invocation.json(), console);
-  if (shell == "fish") return print_text(fish(), invocation.json(), console);
-  if (shell == "man") return print_text(manual(), invocation.json(), console);
-  return diagnose<message::unknown_shell>(shorten(shell));
+  std::string text;
+  if (shell == "bash") text = script(shell, '"', '"');
+  if (shell == "zsh") text = script(shell, '(', ')');
+  if (shell == "fish") text = fish();
+  if (shell == "man") text = manual();
+  if (text.empty()) return diagnose<message::unknown_shell>(shorten(shell));
+  return print_text(text, invocation.json(), console);
 }
 
 }  // namespace vyre

@@ -36,15 +36,12 @@ std::optional<Wide> read_digits(std::string_view text, unsigned base) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
-void append(Bytes& bytes, const void* from, std::size_t count) {
-  const auto* first = static_cast<const std::byte*>(from);
-  bytes.insert(bytes.end(), first, first + count);
-}
+// The bytes of a number in a list or a fill.
+std::size_t lane_bytes(DataType type) { return type == DataType::Bytes ? 1 : lane_bits(type) / 8; }
 
 // --- Lists --------------------------------------------------------------------------------------
 
@@ -85,47 +82,27 @@ Result<Bytes> read_list(const BufferDecl& buffer, std::string_view list) {
   Bytes bytes;
   if (trimmed(list).empty()) return bytes;
   const DataType type = buffer.element;
-  const std::size_t size = type == DataType::Bytes ? 1 : lane_bits(type) / 8;
-  for (bool more = true; more;) {
-    const std::size_t comma = list.find(',');
-    const std::string_view text = trimmed(list.substr(0, comma));
+  for (std::string_view part : parts_of(list, ',')) {
+    const std::string_view text = trimmed(part);
     const std::optional<Wide> lane = read_lane(type, text);
     if (!lane) {
       return diagnose<message::bad_element>(shown(text), buffer.name, info(type).text,
                                             elements_hint(type));
     }
-    append(bytes, &*lane, size);
-    more = comma != list.npos;
-    if (more) list.remove_prefix(comma + 1);
+    const auto written = std::as_bytes(std::span(&*lane, 1)).first(lane_bytes(type));
+    bytes.insert(bytes.end(), written.begin(), written.end());
   }
   return bytes;
 }
 
 // --- Counted forms ------------------------------------------------------------------------------
 
-void fill_iota(DataType type, Bytes& bytes) {
-  const std::size_t size = type == DataType::Bytes ? 4 : lane_bits(type) / 8;
-  Wide next = 0;
-  for (std::size_t at = 0; at < bytes.size(); at += size, ++next) {
-    const Wide lane = type == DataType::Bool ? next & 1 : next;
-    std::memcpy(bytes.data() + at, &lane, size);
-  }
-}
-
-void fill_lanes(DataType type, Wide lane, Bytes& bytes) {
-  const std::size_t size = type == DataType::Bytes ? 1 : min_bytes(type) / info(type).lanes;
-  for (std::size_t at = 0; at < bytes.size(); at += size)
-    std::memcpy(bytes.data() + at, &lane, size);
-}
-
-void fill_random(DataType type, std::uint64_t seed, Bytes& bytes) {
-  Random random(seed);
-  std::uint64_t pair = 0;
-  for (std::size_t at = 0; at < bytes.size(); at += 4) {
-    pair = at % 8 == 0 ? random.next() : pair >> 32;
-    auto word = static_cast<std::uint32_t>(pair);
-    if (type == DataType::Bool) word &= 1;
-    std::memcpy(bytes.data() + at, &word, 4);
+// Fills a buffer with what next() gives, `each` bytes of every number.
+template <class Next>
+void fill(Bytes& bytes, std::size_t each, Next next) {
+  for (std::size_t at = 0; at < bytes.size(); at += each) {
+    const Wide number = next();
+    std::memcpy(bytes.data() + at, &number, each);
   }
 }
 
@@ -136,20 +113,19 @@ Diagnostic no_memory(Wide bytes) {
 // zeros:N, fill:VALUE:N, iota:N, random:N and random:N:SEED, split at the colons.
 Result<Bytes> read_counted(const BufferDecl& buffer, std::string_view form, std::string_view rest,
                            std::uint64_t budget) {
+  const auto [first, second] = split_at(rest, ':');
   std::string_view seed_text = "0";
-  if (const std::size_t colon = rest.find(':'); form == "random" && colon != rest.npos) {
-    seed_text = rest.substr(colon + 1);
-    rest = rest.substr(0, colon);
-  }
   std::optional<Wide> value = 0;
-  if (form == "fill") {
-    const std::string_view written = rest.substr(0, rest.find(':'));
-    value = read_lane(buffer.element, trimmed(written));
+  if (form == "random") {
+    rest = first;
+    seed_text = second.value_or("0");
+  } else if (form == "fill") {
+    value = read_lane(buffer.element, trimmed(first));
     if (!value) {
-      return diagnose<message::bad_element>(shown(written), buffer.name, text(buffer.element),
+      return diagnose<message::bad_element>(shown(first), buffer.name, text(buffer.element),
                                             elements_hint(buffer.element));
     }
-    rest = rest.substr(std::min(rest.size(), written.size() + 1));
+    rest = second.value_or("");
   }
   constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
   const Result<std::uint64_t> count =
@@ -157,12 +133,24 @@ Result<Bytes> read_counted(const BufferDecl& buffer, std::string_view form, std:
   if (!count.ok()) return count.diagnostics();
   const Result<std::uint64_t> seed = read_count("the seed of random:N:SEED", seed_text, 0, kAny);
   if (!seed.ok()) return seed.diagnostics();
-  const Wide size = Wide{*count} * stride(buffer.element);
+  const DataType type = buffer.element;
+  const Wide size = Wide{*count} * stride(type);
   if (size > budget) return no_memory(size);
   Bytes bytes(static_cast<std::size_t>(size));
-  if (form == "fill") fill_lanes(buffer.element, *value, bytes);
-  if (form == "iota") fill_iota(buffer.element, bytes);
-  if (form == "random") fill_random(buffer.element, *seed, bytes);
+  const Wide mask = type == DataType::Bool ? 1 : kMost;
+  if (form == "fill") {
+    fill(bytes, lane_bytes(type), [&] { return *value; });
+  } else if (form == "iota") {
+    const std::size_t each = type == DataType::Bytes ? 4 : lane_bytes(type);
+    fill(bytes, each, [&, next = Wide{0}]() mutable { return next++ & mask; });
+  } else if (form == "random") {
+    // Two words from each number.
+    fill(bytes, 4, [&, random = Random(*seed), is_low = false, pair = std::uint64_t{0}]() mutable {
+      is_low = !is_low;
+      pair = is_low ? random.next() : pair >> 32;
+      return pair & mask;
+    });
+  }
   return bytes;
 }
 
@@ -180,14 +168,6 @@ Result<Bytes> read_data_file(std::string_view path, std::uint64_t budget, const 
 
 // --- Text ---------------------------------------------------------------------------------------
 
-std::string hexadecimal(Wide number, std::size_t digits) {
-  std::string out = "0x";
-  for (std::size_t i = digits; i-- > 0;) {
-    out += "0123456789abcdef"[static_cast<unsigned>(number >> (4 * i) & 15)];
-  }
-  return out;
-}
-
 // Lane number `lane` of a value, or all of it when it is not a vector.
 Wide lane_of(DataType type, const Bits& value, std::size_t lane) {
   if (is_vector(type)) return value.lanes[lane];
@@ -204,11 +184,8 @@ std::string scalar_text(DataType type, Wide number) {
 
 std::size_t lanes_of(DataType type) { return type == DataType::Bytes ? 1 : info(type).lanes; }
 
-std::string join_lanes(const std::vector<std::string>& lanes) {
-  if (lanes.size() == 1) return lanes[0];
-  std::string out;
-  for (const std::string& lane : lanes) out += (out.empty() ? "(" : ", ") + lane;
-  return out + ")";
+std::string lanes_text(const std::vector<std::string>& lanes) {
+  return lanes.size() == 1 ? lanes[0] : "(" + join(lanes, ", ") + ")";
 }
 
 // The rows of a table that are shown: all, or the first and the last ones.
@@ -235,7 +212,7 @@ std::string rows_text(const OutputBuffer& buffer, std::size_t elements, std::siz
 std::string bytes_text(const OutputBuffer& buffer) {
   constexpr std::size_t kPerRow = 16;
   const auto row = [&](std::size_t first, std::size_t last) {
-    std::string out = hexadecimal(first, 8).substr(2) + ":";
+    std::string out = hex(first, 8) + ":";
     std::string characters;
     for (std::size_t i = first; i < first + kPerRow; ++i) {
       if (i % 2 == 0) out += ' ';
@@ -244,7 +221,7 @@ std::string bytes_text(const OutputBuffer& buffer) {
         continue;
       }
       const auto byte = std::to_integer<unsigned char>(buffer.bytes[i]);
-      out += hexadecimal(byte, 2).substr(2);
+      out += hex(byte, 2);
       characters += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte) : '.';
     }
     return out + "  " + characters;
@@ -278,9 +255,9 @@ std::string numbers_text(const OutputBuffer& buffer) {
     if (number >> (width_in_bits - width_in_bits / 4) != 0) ++wide;
   });
   const bool is_unsigned = !has_sign(type) && type != DataType::Bool;
-  const bool hex = is_unsigned && wide * 2 > all;
+  const bool in_hex = is_unsigned && wide * 2 > all;
   const auto text_of = [&](Wide number) {
-    return hex ? hexadecimal(number, width_in_bits / 4) : scalar_text(type, number);
+    return in_hex ? "0x" + hex(number, width_in_bits / 4) : scalar_text(type, number);
   };
   std::size_t width = 0;
   each_of_sample([&](Wide number) { width = std::max(width, text_of(number).size()); });
@@ -298,7 +275,7 @@ std::string numbers_text(const OutputBuffer& buffer) {
         const std::string text = text_of(lane_at(i, lane));
         parts.push_back(std::string(width - text.size(), ' ') + text);
       }
-      out += " " + join_lanes(parts);
+      out += " " + lanes_text(parts);
     }
     return out;
   };
@@ -333,18 +310,16 @@ Result<std::uint64_t> read_count(std::string_view what, std::string_view text, s
   return static_cast<std::uint64_t>(*number);
 }
 
-std::optional<std::array<std::uint32_t, 3>> read_ids(std::string_view text,
-                                                     std::uint32_t when_missing) {
-  std::array<std::uint32_t, 3> ids{when_missing, when_missing, when_missing};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::size_t comma = text.find(',');
-    const std::optional<Wide> id = read_number(trimmed(text.substr(0, comma)));
+std::optional<Ids> read_ids(std::string_view text, std::uint32_t when_missing) {
+  Ids ids{when_missing, when_missing, when_missing};
+  const std::vector<std::string_view> parts = parts_of(text, ',');
+  if (parts.size() > ids.size()) return {};
+  for (std::size_t axis = 0; axis < parts.size(); ++axis) {
+    const std::optional<Wide> id = read_number(trimmed(parts[axis]));
     if (!id || *id > std::numeric_limits<std::uint32_t>::max()) return {};
     ids[axis] = static_cast<std::uint32_t>(*id);
-    if (comma == text.npos) return ids;
-    text.remove_prefix(comma + 1);
   }
-  return {};
+  return ids;
 }
 
 std::string decimal(Wide number) {
@@ -361,16 +336,13 @@ Result<Bytes> read_data(const BufferDecl& buffer, std::string_view data, std::ui
                         const Console& console) {
   Result<Bytes> bytes = [&]() -> Result<Bytes> {
     if (data.starts_with('@')) return read_data_file(data.substr(1), budget, console);
-    const std::string_view form = data.substr(0, data.find(':'));
-    const std::string_view rest = data.substr(std::min(data.size(), form.size() + 1));
-    const bool formed = form.size() < data.size();
-    if (formed && form == "text") {
-      Bytes text;
-      append(text, rest.data(), rest.size());
-      return text;
+    const auto [form, rest] = split_at(data, ':');
+    if (rest && form == "text") {
+      const auto text = std::as_bytes(std::span(*rest));
+      return Bytes(text.begin(), text.end());
     }
-    if (formed && (form == "zeros" || form == "fill" || form == "iota" || form == "random")) {
-      return read_counted(buffer, form, rest, budget);
+    if (rest && (form == "zeros" || form == "fill" || form == "iota" || form == "random")) {
+      return read_counted(buffer, form, *rest, budget);
     }
     return read_list(buffer, data);
   }();
@@ -392,23 +364,17 @@ std::string value_text(DataType type, const Bits& value) {
   for (std::size_t lane = 0; lane < lanes_of(type); ++lane) {
     const Wide number = lane_of(type, value, lane);
     const bool small = number < 65536 || has_sign(type) || type == DataType::Bool;
-    std::size_t digits = 0;
-    while (digits < 32 && number >> (4 * digits) != 0) ++digits;
-    lanes.push_back(small ? scalar_text(type, number) : hexadecimal(number, digits));
+    lanes.push_back(small ? scalar_text(type, number) : "0x" + hex(number));
   }
-  return join_lanes(lanes);
+  return lanes_text(lanes);
 }
 
 Json value_json(DataType type, const Bits& value) {
-  if (is_vector(type)) {
-    JsonList lanes;
-    for (std::size_t lane = 0; lane < lanes_of(type); ++lane) lanes.add(value.lanes[lane]);
-    return lanes;
-  }
-  const Wide number = lane_of(type, value, 0);
+  if (is_vector(type)) return json_list_of(std::span(value.lanes).first(lanes_of(type)));
   // Readers of JSON lose the low bits of large numbers.
-  if (is_wide(type)) return Json(decimal(number));
-  return Json::raw(has_sign(type) ? scalar_text(type, number) : decimal(number));
+  if (is_wide(type)) return decimal(lane_of(type, value, 0));
+  if (has_sign(type)) return static_cast<std::int32_t>(value.lanes[0]);
+  return value.lanes[0];
 }
 
 std::string buffer_text(const OutputBuffer& buffer) {

@@ -15,7 +15,6 @@
 namespace vyre {
 
 using Bytes = std::vector<std::byte>;
-__extension__ using Wide = unsigned __int128;
 
 // --- Numbers ------------------------------------------------------------------------------------
 
@@ -37,8 +36,7 @@ std::vector<Diagnostic> read_option(const Invocation& invocation, std::string_vi
 }
 
 // "X", "X,Y" or "X,Y,Z"; nothing for anything else.
-std::optional<std::array<std::uint32_t, 3>> read_ids(std::string_view text,
-                                                     std::uint32_t when_missing);
+std::optional<Ids> read_ids(std::string_view text, std::uint32_t when_missing);
 
 std::string decimal(Wide number);
 

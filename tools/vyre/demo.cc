@@ -6,6 +6,7 @@
 #include "demo_programs.h"
 #include "tools/vyre/command.h"
 #include "tools/vyre/data.h"
+#include "vyre/base/text.h"
 #include "vyre/compile.h"
 
 namespace vyre {
@@ -56,8 +57,7 @@ bool show_digest(const Console& console) {
   bool right = true;
   for (const Backend& backend : all_backends()) {
     const Opened opened = backend.open(0);
-    std::string line = "  " + std::string(backend.name);
-    line.resize(10, ' ');
+    const std::string line = "  " + padded(backend.name, 8);
     if (opened.device == nullptr) {
       console.print(line + "cannot run: " + opened.reason + "\n");
       continue;
@@ -77,11 +77,7 @@ bool show_digest(const Console& console) {
       return false;
     }
     std::string hash;
-    for (std::uint32_t word : *outputs->get<std::uint32_t>("digests")) {
-      char digits[9];
-      std::snprintf(digits, sizeof digits, "%08x", word);
-      hash += digits;
-    }
+    for (std::uint32_t word : *outputs->get<std::uint32_t>("digests")) hash += hex(word, 8);
     right = right && hash == kKnown;
     console.print(line + hash + (hash == kKnown ? "  right\n" : "  WRONG\n"));
   }

@@ -32,10 +32,7 @@ std::string heading_of(Code code) {
 std::string plain(std::string_view page) {
   std::string out;
   bool in_code = false;
-  while (!page.empty()) {
-    const std::size_t end = std::min(page.find('\n'), page.size());
-    const std::string_view line = page.substr(0, end);
-    page.remove_prefix(std::min(end + 1, page.size()));
+  for (std::string_view line : parts_of(page, '\n')) {
     if (line.starts_with("```")) {
       in_code = !in_code;
       if (line.ends_with(" wrong")) out += "wrong:\n";
@@ -55,9 +52,8 @@ JsonObject code_json(Code code, std::string_view page) {
 }
 
 std::string codes_json() {
-  JsonList list;
-  for (Code code : all_codes()) list.add(code_json(code, ""));
-  return JsonObject().add("codes", list).line();
+  const auto without_page = [](Code code) { return code_json(code, ""); };
+  return JsonObject().add("codes", json_list_of(all_codes(), without_page)).line();
 }
 
 std::string list_of_codes() {

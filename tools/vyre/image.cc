@@ -16,27 +16,19 @@ using Format = ImageRequest::Format;
 
 constexpr std::uint32_t kMaxSide = 1 << 20;
 
-std::string size_text(const ImageRequest& request) {
-  return std::to_string(request.width) + "x" + std::to_string(request.height);
-}
-
-Format format_of(const ImageRequest& request, const OutputBuffer& buffer) {
-  if (request.format != Format::Automatic) return request.format;
-  switch (buffer.element) {
+bool is_gray_by_default(DataType element, std::uint64_t bytes, std::uint64_t pixels) {
+  switch (element) {
     case DataType::Bool:
     case DataType::U64:
-    case DataType::U128: return Format::Gray8;
-    case DataType::Bytes: {
-      const std::uint64_t pixels = std::uint64_t{request.width} * request.height;
-      return buffer.bytes.size() < 4 * pixels ? Format::Gray8 : Format::Rgba8;
-    }
+    case DataType::U128: return true;
+    case DataType::Bytes: return bytes < 4 * pixels;
     case DataType::U32:
     case DataType::I32:
     case DataType::Vec2U32:
     case DataType::Vec4U32:
     case DataType::Unknown: break;
   }
-  return Format::Rgba8;
+  return false;
 }
 
 std::uint8_t gray_of(DataType type, const Bits& value) {
@@ -72,70 +64,71 @@ std::string colour_code(int base, const std::array<unsigned, 3>& colour) {
 Result<ImageRequest> read_image_request(std::string_view text) {
   ImageRequest request;
   std::string_view rest = text;
-  for (const auto& [suffix, format] :
-       {std::pair(std::string_view(":rgba8"), Format::Rgba8), {":gray8", Format::Gray8}}) {
-    if (!rest.ends_with(suffix)) continue;
-    rest.remove_suffix(suffix.size());
-    request.format = format;
-    break;
+  const auto takes = [&](std::string_view suffix) {
+    const bool is_there = rest.ends_with(suffix);
+    if (is_there) rest.remove_suffix(suffix.size());
+    return is_there;
+  };
+  if (takes(":rgba8")) {
+    request.format = Format::Rgba8;
+  } else if (takes(":gray8")) {
+    request.format = Format::Gray8;
   }
   // The path may have colons in it, so the size is what follows the last one.
   const std::size_t colon = rest.rfind(':');
   const std::string_view size = colon == rest.npos ? "" : rest.substr(colon + 1);
-  const std::size_t cross = size.find('x');
-  const auto side = [&](std::string_view digits) {
-    const std::optional<Wide> number = read_number(digits);
-    return number && *number <= kMaxSide ? static_cast<std::uint32_t>(*number) : 0;
-  };
-  if (cross != size.npos) {
-    if (!read_number(size.substr(0, cross)) || !read_number(size.substr(cross + 1))) {
-      return diagnose<message::bad_image>(shown(text));
-    }
-    request.width = side(size.substr(0, cross));
-    request.height = side(size.substr(cross + 1));
-    if (request.width == 0 || request.height == 0) {
-      return diagnose<message::image_side>(shorten(size), kMaxSide);
-    }
+  const auto [across, down] = split_at(size, 'x');
+  const auto [name, path] = split_at(rest.substr(0, colon), '=');
+  const std::optional<Wide> width = read_number(across);
+  const std::optional<Wide> height = read_number(down.value_or(""));
+  if (!width || !height) return diagnose<message::bad_image>(shown(text));
+  if (*width == 0 || *width > kMaxSide || *height == 0 || *height > kMaxSide) {
+    return diagnose<message::image_side>(shorten(size), kMaxSide);
   }
-  rest = rest.substr(0, colon);
-  const std::size_t equals = rest.find('=');
-  request.name = rest.substr(0, equals);
-  if (equals != rest.npos) request.path = rest.substr(equals + 1);
-  const bool path_missing = equals != rest.npos && request.path.empty();
-  if (request.width == 0 || request.height == 0 || request.name.empty() || path_missing) {
-    return diagnose<message::bad_image>(shown(text));
-  }
+  if (name.empty() || path == "") return diagnose<message::bad_image>(shown(text));
+  request.name = name;
+  request.path = path.value_or("");
+  request.width = static_cast<std::uint32_t>(*width);
+  request.height = static_cast<std::uint32_t>(*height);
   const bool is_png = request.path.size() > 4 && request.path.ends_with(".png");
   if (!request.path.empty() && !is_png) return diagnose<message::not_png>(shorten(request.path));
   return request;
 }
 
-Result<Picture> make_picture(const ImageRequest& request, const OutputBuffer& buffer) {
-  const Format format = format_of(request, buffer);
+Result<void> choose_format(ImageRequest& request, const BufferDecl& buffer, std::uint64_t bytes) {
   const DataType type = buffer.element;
   const std::uint64_t pixels = std::uint64_t{request.width} * request.height;
-  const bool gray = format == Format::Gray8;
+  if (request.format == Format::Automatic) {
+    request.format = is_gray_by_default(type, bytes, pixels) ? Format::Gray8 : Format::Rgba8;
+  }
+  const bool gray = request.format == Format::Gray8;
   if (gray && is_vector(type)) {
     return diagnose<message::image_elements>(buffer.name, text(type), "gray8");
   }
   // Bytes are padded to whole words.
   const bool by_element = gray && type != DataType::Bytes;
-  const std::uint64_t has = by_element ? buffer.bytes.size() / stride(type) : buffer.bytes.size();
+  const std::uint64_t has = by_element ? bytes / stride(type) : bytes;
   std::uint64_t takes = gray ? pixels : 4 * pixels;
   if (gray && type == DataType::Bytes) takes = (takes + 3) / 4 * 4;
-  if (has != takes) {
-    const std::string_view noun = by_element ? "element" : "byte";
-    return diagnose<message::image_size>(size_text(request), plural(takes, noun), buffer.name,
-                                         plural(has, noun));
-  }
-  Picture picture{request.width, request.height, gray, std::vector<std::uint8_t>(4 * pixels)};
-  if (!gray) {
+  if (has == takes) return {};
+  const std::string size = std::to_string(request.width) + "x" + std::to_string(request.height);
+  const std::string_view noun = by_element ? "element" : "byte";
+  return diagnose<message::image_size>(size, plural(takes, noun), buffer.name, plural(has, noun));
+}
+
+Picture make_picture(const ImageRequest& request, const OutputBuffer& buffer) {
+  const std::size_t pixels = std::size_t{request.width} * request.height;
+  Picture picture{request.width, request.height, request.format == Format::Gray8,
+                  std::vector<std::uint8_t>(4 * pixels)};
+  if (!picture.gray) {
     std::memcpy(picture.rgba.data(), buffer.bytes.data(), picture.rgba.size());
     return picture;
   }
+  const DataType type = buffer.element;
   for (std::size_t i = 0; i < pixels; ++i) {
-    const std::uint8_t value = by_element ? gray_of(type, element_at(type, buffer.bytes, i))
-                                          : std::to_integer<std::uint8_t>(buffer.bytes[i]);
+    const std::uint8_t value = type == DataType::Bytes
+                                   ? std::to_integer<std::uint8_t>(buffer.bytes[i])
+                                   : gray_of(type, element_at(type, buffer.bytes, i));
     std::uint8_t* pixel = picture.rgba.data() + 4 * i;
     pixel[0] = pixel[1] = pixel[2] = value;
     pixel[3] = 255;

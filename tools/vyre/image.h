@@ -24,10 +24,13 @@ struct Picture {
   std::vector<std::uint8_t> rgba;
 };
 
-// rgba8: four bytes per pixel, for all element types. gray8: one element per pixel, clamped to
-// 255; of a bool 0 or 255, of bytes one byte. By default gray8 for bool, u64, u128 and for bytes
+// Chooses the format of a buffer's picture where it is automatic, or says why the buffer does not
+// fit it. rgba8: four bytes per pixel, for all element types. gray8: one element per pixel, clamped
+// to 255; of a bool 0 or 255, of bytes one byte. By default gray8 for bool, u64, u128 and for bytes
 // with one byte per pixel, else rgba8.
-Result<Picture> make_picture(const ImageRequest& request, const OutputBuffer& buffer);
+Result<void> choose_format(ImageRequest& request, const BufferDecl& buffer, std::uint64_t bytes);
+// In the chosen format.
+Picture make_picture(const ImageRequest& request, const OutputBuffer& buffer);
 
 std::string png_of(const Picture& picture);
 

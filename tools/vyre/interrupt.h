@@ -36,8 +36,8 @@ class Interruptible {
 // It has been said that the run was stopped; to end the process then says nothing more.
 void forget_farewell();
 
-// The file that is removed where the process is ended; null when there is none. It outlives its
-// being named.
+// The file that is removed where the process is ended; null when there is none. The path has to
+// live until another one is named.
 void name_temporary(const char* path);
 
 }  // namespace vyre

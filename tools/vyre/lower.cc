@@ -1,6 +1,6 @@
 // `vyre lower`: prints what a backend makes of a program. `vyre cache`: what is kept of that, also
 // for other machines.
-#include <functional>
+#include <algorithm>
 
 #include "tools/vyre/command.h"
 #include "vyre/backends/cache.h"
@@ -15,6 +15,18 @@ namespace {
 
 constexpr std::string_view kFolders = "VYRE_CACHE, XDG_CACHE_HOME and HOME";
 constexpr std::string_view kFilling = "cache FILE… --cpu TARGET";
+
+// Why there is no code for the machine that --cpu names, or for this one.
+std::vector<Diagnostic> check_machine(const Invocation& invocation, std::string_view usage) {
+  const std::string_view kind = invocation.value("--cpu");
+  if (invocation.has("--cpu") ? find_cpu_target(kind).has_value() : host_target().has_value()) {
+    return {};
+  }
+  if (!invocation.has("--cpu")) {
+    return {diagnose<message::missing_operand>(invocation.verb.name, "the kind of machine", usage)};
+  }
+  return {diagnose<message::unknown_choice>("--cpu", shown(kind), join(cpu_targets(), ", "))};
+}
 
 // The files' programs, compiled into the cache; how many they are.
 Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view kind,
@@ -45,25 +57,17 @@ Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view 
 Result<int> run_lower(const Invocation& invocation, const Console& console) {
   std::vector<Diagnostic> wrong;
   const std::string_view to = invocation.value("--to");
+  const std::vector<std::string_view> forms = parts_of(kForms, '|');
   if (!invocation.has("--to")) {
     wrong.push_back(diagnose<message::missing_operand>("lower", "to know what to print",
                                                        invocation.verb.usage));
-  } else if (to != "llvm" && to != "asm" && to != "ptx") {
-    wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), "llvm, asm, ptx"));
+  } else if (std::ranges::find(forms, to) == forms.end()) {
+    wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), join(forms, ", ")));
   }
   const bool is_ptx = to == "ptx";
-  std::optional<CpuTarget> target = host_target();
+  if (!is_ptx) append(wrong, check_machine(invocation, invocation.verb.usage));
   if (is_ptx && invocation.has("--cpu")) {
     wrong.push_back(diagnose<message::conflict>("--to ptx", "--cpu"));
-  } else if (invocation.has("--cpu")) {
-    target = find_cpu_target(invocation.value("--cpu"));
-    if (!target) {
-      wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(invocation.value("--cpu")),
-                                                        listed(cpu_targets(), std::identity())));
-    }
-  } else if (!target && !is_ptx) {
-    wrong.push_back(
-        diagnose<message::missing_operand>("lower", "the kind of machine", invocation.verb.usage));
   }
   if (!wrong.empty()) return wrong;
 
@@ -98,16 +102,10 @@ Result<int> run_cache(const Invocation& invocation, const Console& console) {
   const bool json = invocation.json();
   const bool fills = !invocation.operands.empty();
   const std::string kind(invocation.value("--cpu"));
-  const std::optional<CpuTarget> target =
-      invocation.has("--cpu") ? find_cpu_target(kind) : host_target();
   std::vector<Diagnostic> wrong;
-  if (invocation.has("--cpu") && !target) {
-    wrong.push_back(diagnose<message::unknown_choice>("--cpu", shown(kind),
-                                                      listed(cpu_targets(), std::identity())));
-  } else if (invocation.has("--cpu") && !fills) {
+  if (fills || invocation.has("--cpu")) wrong = check_machine(invocation, kFilling);
+  if (!fills && invocation.has("--cpu") && wrong.empty()) {
     wrong.push_back(diagnose<message::missing_option>("--cpu", "FILE"));
-  } else if (fills && !target) {
-    wrong.push_back(diagnose<message::missing_operand>("cache", "the kind of machine", kFilling));
   }
   if (fills && cache_stats().folder.empty()) {
     wrong.push_back(diagnose<message::unwritable>("none of " + std::string(kFolders) + " is set"));

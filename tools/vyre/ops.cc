@@ -46,7 +46,7 @@ std::string signature_of(const Op& op) {
   return out + ") -> " + std::string(text(op.signature.output));
 }
 
-std::string laws_of(const Op& op) { return listed(op.laws, print_law, " "); }
+std::string laws_of(const Op& op) { return join(op.laws, " ", print_law); }
 
 std::string_view family_of(std::string_view id) { return id.substr(0, id.rfind('.')); }
 
@@ -164,10 +164,8 @@ std::string squeezed(std::string_view text) {
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    if (end > 0) words.push_back(squeezed(text.substr(0, end)));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (std::string_view word : parts_of(text, ' ')) {
+    if (!word.empty()) words.push_back(squeezed(word));
   }
   return words;
 }
@@ -245,13 +243,10 @@ std::string json_of(const Topics& found, const Registry& registry) {
     } else if (atomic != nullptr) {
       atomics.add(each.add("text", name).add("meaning", meaning));
     } else {
-      JsonList laws, examples;
-      for (const Law& law : op->laws) laws.add(print_law(law));
-      if (const LibraryEntry* entry = find_library_entry(op->id)) {
-        for (std::string_view example : entry->examples) examples.add(example);
-      }
+      const LibraryEntry* entry = find_library_entry(op->id);
       each.add("id", name).add("signature", signature_of(*op)).add("description", meaning);
-      each.add("laws", laws).add("examples", examples);
+      each.add("laws", json_list_of(op->laws, print_law));
+      each.add("examples", entry == nullptr ? JsonList() : json_list_of(entry->examples));
       if (in_full) each.add("text", describe(*op, registry));
       ops.add(each);
     }
@@ -263,9 +258,7 @@ std::string json_of(const Topics& found, const Registry& registry) {
 std::string row_of(std::initializer_list<std::string_view> cells) {
   std::string out = "|";
   for (std::string_view cell : cells) {
-    out += ' ';
-    for (char c : cell) out += c == '|' ? "\\|" : std::string(1, c);
-    out += " |";
+    out += " " + replaced(cell, {{"|", "\\|"}}) + " |";
   }
   return out + "\n";
 }
@@ -303,13 +296,13 @@ std::string markdown() {
                          laws_of(op), code(examples.empty() ? "" : examples[0].substr(name))});
     }
   }
-  return filled(help_text("operations"), {{"@UNARY@", operations[1]},
-                                          {"@BINARY@", operations[2]},
-                                          {"@ATOMICS@", atomics},
-                                          {"@FORMS@", operations[0]},
-                                          {"@LAWS@", laws},
-                                          {"@FAMILIES@", links},
-                                          {"@LIBRARY@", library}});
+  return replaced(help_text("operations"), {{"@UNARY@", operations[1]},
+                                            {"@BINARY@", operations[2]},
+                                            {"@ATOMICS@", atomics},
+                                            {"@FORMS@", operations[0]},
+                                            {"@LAWS@", laws},
+                                            {"@FAMILIES@", links},
+                                            {"@LIBRARY@", library}});
 }
 
 // --- Proving ------------------------------------------------------------------------------------
@@ -411,7 +404,7 @@ Result<int> run_ops(const Invocation& invocation, const Console& console) {
   const Result<Loaded> known = read_known(invocation, console);
   if (!known.ok()) return known.diagnostics();
   const Registry& registry = known->registry;
-  const std::string wanted = listed(invocation.operands, std::identity(), " ");
+  const std::string wanted = join(invocation.operands, " ");
   if (invocation.has("--prove")) {
     std::vector<const Op*> ops;
     if (wanted.empty() && !invocation.has("--file")) {

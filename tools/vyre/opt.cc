@@ -13,9 +13,7 @@
 namespace vyre {
 namespace {
 
-std::string pass_names() {
-  return listed(all_passes(), [](const Pass& pass) { return pass.name; });
-}
+std::string pass_names() { return join(all_passes(), ", ", &Pass::name); }
 
 // What a target has that lacks what is listed.
 Result<Capabilities> target_without(std::string_view list) {
@@ -25,8 +23,7 @@ Result<Capabilities> target_without(std::string_view list) {
     const CapabilityInfo* found = find_capability(name);
     if (found == nullptr) {
       return diagnose<message::unknown_choice>(
-          "--without", shown(name),
-          listed(all_capabilities(), [](const CapabilityInfo& each) { return each.name; }));
+          "--without", shown(name), join(all_capabilities(), ", ", &CapabilityInfo::name));
     }
     target.*found->member = false;
     list.remove_prefix(std::min(list.size(), name.size() + 1));
@@ -35,7 +32,8 @@ Result<Capabilities> target_without(std::string_view list) {
 }
 
 std::string assumption_list(const Lowered& variant, const Program& program) {
-  return listed(variant.assumptions, [&](const Assumption& each) { return text(each, program); });
+  return join(variant.assumptions, ", ",
+              [&](const Assumption& each) { return text(each, program); });
 }
 
 constexpr std::size_t kLong = 60;  // of an expression that is shown
@@ -93,85 +91,67 @@ std::string written_index(const Program& program, const Program& source, ExprId 
   return print_expr(program.body, program.buffers, index, kLong);
 }
 
-struct ExplainedAccess {
-  std::uint32_t line;  // of the source, or 0
-  std::string path;    // of the statement in the optimised program
-  std::string_view kind;
-  std::string buffer;
-  std::string index;
-  std::string shape;
-  std::string_view verdict;
-  std::string why;
-};
-
-struct ExplainedProgram {
-  std::string name;
-  std::vector<ExplainedAccess> accesses;
-  std::string assumptions;
-};
-
-ExplainedProgram explain_bounds(const Lowered& variant, const Program& source) {
-  const Program& program = variant.program;
-  const std::vector<bool> data = depends_on_data(program);
-  ExplainedProgram explained{program.name, {}, assumption_list(variant, program)};
-  for (const CheckedAccess& access : variant.bounds.accesses) {
-    constexpr std::string_view kVerdicts[] = {"checked", "proved", "specialised"};
-    const std::string_view kind = access.load.exists() ? "load"
-                                  : std::holds_alternative<Store>(program.body[access.stmt])
-                                      ? "store"
-                                      : "atomic";
-    explained.accesses.push_back(
-        {variant.lines.empty() ? 0 : variant.lines[access.stmt.index],
-         path_of(program.body, access.stmt), kind, program.buffers[access.buffer.index].name,
-         written_index(program, source, access.index), text(variant.shapes[access.index]),
-         kVerdicts[static_cast<std::size_t>(access.verdict)], reason(program, data, access)});
-  }
-  return explained;
-}
-
-// One line for each access.
-std::string text_of(const ExplainedProgram& program) {
-  const auto place = [](const ExplainedAccess& access) {
-    return (access.line > 0 ? "line " + std::to_string(access.line) : access.path) + ": " +
-           std::string(access.kind) + " " + access.buffer + "[" + access.index + "]";
-  };
+// Rows of cells in columns; the last cell of a row is as long as it is.
+std::string aligned(const std::vector<std::array<std::string, 4>>& rows) {
   std::array<std::size_t, 3> widths{};
-  for (const ExplainedAccess& access : program.accesses) {
-    widths[0] = std::max(widths[0], columns(place(access)));
-    widths[1] = std::max(widths[1], columns(access.shape));
-    widths[2] = std::max(widths[2], access.verdict.size());
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < 3; ++i) widths[i] = std::max(widths[i], columns(row[i]));
   }
-  const auto count = [&](std::string_view verdict) {
-    return std::to_string(std::ranges::count(program.accesses, verdict, &ExplainedAccess::verdict));
-  };
-  std::string out = program.name + ": " + std::to_string(program.accesses.size()) +
-                    (program.accesses.size() == 1 ? " access, " : " accesses, ") + count("proved") +
-                    " proved, " + count("specialised") + " specialised, " + count("checked") +
-                    " checked\n";
-  for (const ExplainedAccess& access : program.accesses) {
-    const auto padded = [](const std::string& word, std::size_t width) {
-      return word + std::string(width - columns(word) + 2, ' ');
-    };
-    std::string row = "  " + padded(place(access), widths[0]) + padded(access.shape, widths[1]) +
-                      padded(std::string(access.verdict), widths[2]) + access.why;
-    row.erase(row.find_last_not_of(' ') + 1);
-    out += row + "\n";
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line = "  ";
+    for (std::size_t i = 0; i < 3; ++i) {
+      line += row[i] + std::string(widths[i] - columns(row[i]) + 2, ' ');
+    }
+    line += row[3];
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
-  if (!program.assumptions.empty()) out += "  assuming " + program.assumptions + "\n";
   return out;
 }
 
-Json json_of(const ExplainedProgram& program) {
+// Each access of a program: where it is, whether it needs a check, and why.
+struct Explained {
+  std::string text;
+  JsonObject json;
+};
+
+Explained explain_bounds(const Lowered& variant, const Program& source) {
+  constexpr std::string_view kVerdicts[] = {"checked", "proved", "specialised"};
+  const Program& program = variant.program;
+  const std::vector<bool> data = depends_on_data(program);
+  std::array<std::size_t, 3> counts{};  // of each verdict
+  std::vector<std::array<std::string, 4>> rows;
   JsonList accesses;
-  for (const ExplainedAccess& access : program.accesses) {
+  for (const CheckedAccess& access : variant.bounds.accesses) {
+    const std::uint32_t line = variant.lines.empty() ? 0 : variant.lines[access.stmt.index];
+    const std::string path = path_of(program.body, access.stmt);
+    const std::string kind = access.load.exists()                                       ? "load"
+                             : std::holds_alternative<Store>(program.body[access.stmt]) ? "store"
+                                                                                        : "atomic";
+    const std::string& buffer = program.buffers[access.buffer.index].name;
+    const std::string index = written_index(program, source, access.index);
+    const std::string shape = text(variant.shapes[access.index]);
+    const auto number = static_cast<std::size_t>(access.verdict);
+    const std::string verdict(kVerdicts[number]);
+    const std::string why = reason(program, data, access);
+    ++counts[number];
+    const std::string place = line > 0 ? "line " + std::to_string(line) : path;
+    rows.push_back({place + ": " + kind + " " + buffer + "[" + index + "]", shape, verdict, why});
     JsonObject each;
-    each.add("line", access.line).add("path", access.path).add("kind", access.kind);
-    each.add("buffer", access.buffer).add("index", access.index).add("shape", access.shape);
-    accesses.add(each.add("verdict", access.verdict).add("reason", access.why));
+    each.add("line", line).add("path", path).add("kind", kind).add("buffer", buffer);
+    each.add("index", index).add("shape", shape).add("verdict", verdict).add("reason", why);
+    accesses.add(each);
   }
-  JsonObject out;
-  out.add("program", program.name).add("accesses", accesses);
-  return out.add("assuming", program.assumptions);
+  Explained explained;
+  explained.text = program.name + ": " + std::to_string(rows.size()) +
+                   (rows.size() == 1 ? " access, " : " accesses, ") + std::to_string(counts[1]) +
+                   " proved, " + std::to_string(counts[2]) + " specialised, " +
+                   std::to_string(counts[0]) + " checked\n" + aligned(rows);
+  const std::string assumptions = assumption_list(variant, program);
+  if (!assumptions.empty()) explained.text += "  assuming " + assumptions + "\n";
+  explained.json.add("program", program.name).add("accesses", accesses);
+  explained.json.add("assuming", assumptions);
+  return explained;
 }
 
 // The place of what inlining reports, in the file.
@@ -188,95 +168,117 @@ std::vector<Diagnostic> located(const std::vector<Diagnostic>& found, const Load
   return all;
 }
 
-}  // namespace
+// What is to be done with each program.
+struct OptPlan {
+  std::vector<const Pass*> passes;  // empty: all
+  std::string_view shown_after;     // a pass, "all", or empty
+  Capabilities target;
+  bool explains = false;
+  bool dispatched = false;
+};
 
-Result<int> run_opt(const Invocation& invocation, const Console& console) {
-  const bool json = invocation.json();
-  const bool explains = invocation.has("--explain-bounds");
+Result<OptPlan> read_opt_plan(const Invocation& invocation) {
+  OptPlan plan;
   std::vector<Diagnostic> wrong;
-  std::vector<const Pass*> passes;
   for (std::string_view name : invocation.values("--pass")) {
-    passes.push_back(find_pass(name));
-    if (passes.back() == nullptr) {
+    plan.passes.push_back(find_pass(name));
+    if (plan.passes.back() == nullptr) {
       wrong.push_back(diagnose<message::unknown_pass>(shown(name), pass_names()));
     }
   }
-  const std::string_view shown_after = invocation.value("--print-after");
-  if (invocation.has("--print-after") && shown_after != "all" &&
-      find_pass(shown_after) == nullptr) {
-    wrong.push_back(diagnose<message::unknown_pass>(shown(shown_after), pass_names() + ", all"));
+  const bool prints = invocation.has("--print-after");
+  plan.shown_after = invocation.value("--print-after");
+  const Pass* shown_pass = find_pass(plan.shown_after);
+  if (prints && plan.shown_after != "all" && shown_pass == nullptr) {
+    wrong.push_back(
+        diagnose<message::unknown_pass>(shown(plan.shown_after), pass_names() + ", all"));
   }
   // A pass that only runs by name is asked for by this too.
-  const Pass* shown_pass = find_pass(shown_after);
-  if (shown_pass != nullptr && shown_pass->by_name() && passes.empty())
-    passes.push_back(shown_pass);
+  if (shown_pass != nullptr && shown_pass->by_name() && plan.passes.empty()) {
+    plan.passes.push_back(shown_pass);
+  }
   const Result<Capabilities> target = target_without(invocation.value("--without"));
-  if (!target.ok()) wrong.push_back(target.diagnostics()[0]);
-  const bool dispatched = invocation.has("--grid") || invocation.has("--in");
+  append(wrong, target.diagnostics());
+  if (target) plan.target = *target;
+  plan.explains = invocation.has("--explain-bounds");
+  plan.dispatched = invocation.has("--grid") || invocation.has("--in");
   for (std::string_view other : {"--pass", "--print-after"}) {
-    if (dispatched && invocation.has(other)) {
+    if (plan.dispatched && invocation.has(other)) {
       const std::string_view one = invocation.has("--grid") ? "--grid" : "--in";
       wrong.push_back(diagnose<message::conflict>(one, other));
     }
   }
-  if (explains && invocation.has("--print-after")) {
+  if (plan.explains && prints) {
     wrong.push_back(diagnose<message::conflict>("--explain-bounds", "--print-after"));
   }
   if (!wrong.empty()) return wrong;
+  return plan;
+}
 
-  // With a dispatch one program, otherwise all of the file.
-  Request request;
-  if (dispatched) {
-    Result<Request> read = read_request(invocation, console);
-    if (!read.ok()) return read.diagnostics();
-    request = std::move(*read);
-  } else {
-    Result<Loaded> loaded = load_file(invocation.operands[0], console);
-    if (!loaded.ok()) return loaded.diagnostics();
-    request.loaded = std::move(*loaded);
+// With a dispatch one program, otherwise all of the file that are chosen.
+Result<Request> read_programs(const Invocation& invocation, const OptPlan& plan,
+                              const Console& console, std::vector<std::size_t>& items) {
+  if (plan.dispatched) {
+    Result<Request> request = read_request(invocation, console);
+    if (request) items = {request->item};
+    return request;
   }
-  const Result<std::vector<std::size_t>> chosen = chosen_programs(request.loaded, invocation);
-  if (!chosen.ok()) return chosen.diagnostics();
+  Result<Loaded> loaded = load_file(invocation.operands[0], console);
+  if (!loaded) return loaded.diagnostics();
+  Result<std::vector<std::size_t>> chosen = chosen_programs(*loaded, invocation);
+  if (!chosen) return chosen.diagnostics();
+  items = std::move(*chosen);
+  Request request;
+  request.loaded = std::move(*loaded);
+  return request;
+}
+
+}  // namespace
+
+Result<int> run_opt(const Invocation& invocation, const Console& console) {
+  const Result<OptPlan> plan = read_opt_plan(invocation);
+  if (!plan) return plan.diagnostics();
+  std::vector<std::size_t> items;
+  const Result<Request> request = read_programs(invocation, *plan, console, items);
+  if (!request) return request.diagnostics();
+  const Loaded& loaded = request->loaded;
+  const std::vector<SourceLines> lines = source_lines(loaded);
   std::string out;
   JsonList bounds;
-  for (std::size_t i : *chosen) {
-    if (dispatched && i != request.item) continue;
-    const Program* program = &std::get<Program>(request.loaded.module.items[i]);
-    Linked linked = program_at(request.loaded, i);
-    linked.set_source(source_lines(request.loaded, i));
+  for (std::size_t i : items) {
+    const Program& program = std::get<Program>(loaded.module.items[i]);
+    Linked linked = program_at(loaded, i);
+    linked.set_source(lines[i]);
     const auto add = [&](const std::string& more) { out += (out.empty() ? "" : "\n") + more; };
-    Result<Program> result = optimise(linked, passes, [&](const Pass& pass, const Program& state) {
-      if (shown_after != "all" && shown_after != pass.name) return true;
-      add("// After " + std::string(pass.name) + ":\n" + print(Module{{state}}));
-      return true;
-    });
-    if (!result.ok()) return located(result.diagnostics(), request.loaded, i);
-    const Target plain{.name = {}, .capabilities = *target};
-    Lowered lowered;
-    if (dispatched) {
-      const std::vector<std::span<const std::byte>> contents(request.contents.begin(),
-                                                             request.contents.end());
-      lowered = lower(*result, plain, facts_of(*program, request.grid, contents), &linked);
-    } else {
-      lowered = lower(*result, plain, &linked);
+    const Result<Program> result =
+        optimise(linked, plan->passes, [&](const Pass& pass, const Program& state) {
+          if (plan->shown_after == "all" || plan->shown_after == pass.name) {
+            add("// After " + std::string(pass.name) + ":\n" + print(state));
+          }
+          return true;
+        });
+    if (!result) return located(result.diagnostics(), loaded, i);
+    if (!plan->shown_after.empty()) continue;
+    const Target target{.name = {}, .capabilities = plan->target};
+    const std::vector<std::span<const std::byte>> contents(request->contents.begin(),
+                                                           request->contents.end());
+    const Lowered lowered =
+        plan->dispatched
+            ? lower(*result, target, facts_of(program, request->grid, contents), &linked)
+            : lower(*result, target, &linked);
+    if (plan->explains) {
+      const Explained explained = explain_bounds(lowered, program);
+      add(explained.text);
+      bounds.add(explained.json);
+      continue;
     }
-    if (explains) {
-      const ExplainedProgram explained = explain_bounds(lowered, *program);
-      add(text_of(explained));
-      bounds.add(json_of(explained));
-    } else if (!invocation.has("--print-after")) {
-      std::string head;
-      if (!lowered.assumptions.empty()) {
-        head = "// Only where " + assumption_list(lowered, *program) + ".\n";
-      }
-      add(head + print(Module{{lowered.program}}));
-    }
+    const std::string assumptions = assumption_list(lowered, program);
+    add((assumptions.empty() ? "" : "// Only where " + assumptions + ".\n") +
+        print(lowered.program));
   }
-  if (json && explains) {
-    console.print(JsonObject().add("programs", bounds).line());
-    return kFine;
-  }
-  return print_text(out, json, console);
+  if (!plan->explains || !invocation.json()) return print_text(out, invocation.json(), console);
+  console.print(JsonObject().add("programs", bounds).line());
+  return kFine;
 }
 
 }  // namespace vyre

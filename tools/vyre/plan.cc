@@ -62,7 +62,7 @@ Result<const Backend*> named_backend(std::string_view name) {
     return std::string(known.name) +
            (known.alias.empty() ? "" : " (" + std::string(known.alias) + ")");
   };
-  return diagnose<message::unknown_backend>(shown(name), listed(all_backends(), both));
+  return diagnose<message::unknown_backend>(shown(name), join(all_backends(), ", ", both));
 }
 
 Result<Plan> read_plan(const Invocation& invocation, const Console& console,
@@ -74,23 +74,24 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
     if (result.ok()) use(std::move(*result));
   };
   for (std::string_view text : invocation.values("--out")) {
-    const auto [name, path] = split_assignment(text);
-    keep(find_output(request.program(), name), [&](BufferId id) {
-      if (std::ranges::find(plan.outlets, id, &Outlet::buffer) != plan.outlets.end()) {
-        wrong.push_back(diagnose<message::repeated_buffer>("--out", name));
-      }
-      if (path == "") wrong.push_back(diagnose<message::empty_path>("--out", name));
-      plan.outlets.push_back({id, path.value_or("")});
-      if (path == "-") plan.raw_stdout = true;
-    });
+    const auto [name, path] = split_at(text, '=');
+    const Result<BufferId> output = find_output(request.program(), name);
+    append(wrong, output.diagnostics());
+    if (!output) continue;
+    if (std::ranges::find(plan.outlets, name, &Outlet::name) != plan.outlets.end()) {
+      wrong.push_back(diagnose<message::repeated_buffer>("--out", name));
+    }
+    if (path == "") wrong.push_back(diagnose<message::empty_path>("--out", name));
+    plan.outlets.push_back({name, path.value_or("")});
+    if (path == "-") plan.raw_stdout = true;
   }
   for (std::string_view text : invocation.values("--image")) {
-    keep(read_image_request(text), [&](const ImageRequest& image) {
+    keep(read_image_request(text), [&](ImageRequest image) {
       keep(find_output(request.program(), image.name), [&](BufferId id) {
-        // What it is drawn from has its size and type before the run.
-        const BufferDecl& buffer = request.program().buffers[id.index];
-        keep(make_picture(image, {buffer.name, buffer.element, request.contents[id.index]}),
-             [&](const Picture&) { plan.images.push_back(image); });
+        const Result<void> fits = choose_format(image, request.program().buffers[id.index],
+                                                request.contents[id.index].size());
+        append(wrong, fits.diagnostics());
+        if (fits) plan.images.push_back(image);
       });
     });
   }

@@ -8,7 +8,7 @@
 namespace vyre {
 
 struct Outlet {
-  BufferId buffer;
+  std::string_view name;  // of the buffer
   std::string_view path;  // empty: printed
 };
 

@@ -36,9 +36,7 @@ Result<int> run_race(const Invocation& invocation, const Console& console) {
   }();
   if (!found.ok()) return report(found.diagnostics(), json, console);
   if (!found->clean()) {
-    return report(describe_races(*found, program, &request->loaded.source,
-                                 &request->loaded.positions[request->item]),
-                  json, console);
+    return report(describe_races(*found, request->loaded, program.name), json, console);
   }
 
   const Wide invocations = invocations_of(*request);

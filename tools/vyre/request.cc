@@ -5,25 +5,10 @@
 #include <limits>
 
 #include "tools/vyre/interrupt.h"
-#include "vyre/backends/interp/device.h"
 #include "vyre/base/text.h"
-#include "vyre/text/parse.h"
-#include "vyre/text/print.h"
-#include "vyre/wire/wire.h"
 
 namespace vyre {
 namespace {
-
-// "`a`, `b`", of a reasonable length.
-std::string buffer_names(const Program& program, bool only_outputs) {
-  std::string names;
-  for (const BufferDecl& buffer : program.buffers) {
-    if (buffer.access == BufferAccess::Workgroup) continue;
-    if (only_outputs && buffer.access != BufferAccess::ReadWrite) continue;
-    names += (names.empty() ? "`" : ", `") + buffer.name + "`";
-  }
-  return names.empty() ? "none" : shorten(names, 200);
-}
 
 Result<Grid> read_grid(const Invocation& invocation) {
   if (!invocation.has("--grid")) return diagnose<message::missing_grid>(invocation.verb.name);
@@ -42,11 +27,11 @@ std::vector<Diagnostic> read_contents(const Invocation& invocation, const Consol
   std::uint64_t budget = memory_budget();
   request.contents.resize(program.buffers.size());
   for (std::string_view text : invocation.values("--in")) {
-    const auto [name, data] = split_assignment(text);
+    const auto [name, data] = split_at(text, '=');
     const auto buffer = std::ranges::find(program.buffers, name, &BufferDecl::name);
     if (buffer == program.buffers.end()) {
-      wrong.push_back(diagnose<message::unknown_input>(program.name, shown(name),
-                                                       buffer_names(program, false)));
+      wrong.push_back(
+          diagnose<message::unknown_input>(program.name, shown(name), buffer_names(program)));
       continue;
     }
     const auto index = static_cast<std::size_t>(buffer - program.buffers.begin());
@@ -83,10 +68,8 @@ Result<RunOptions> read_options(const Invocation& invocation) {
   if (invocation.has("--schedule")) {
     const std::string_view name = invocation.value("--schedule");
     const std::optional<Schedule> schedule = find_schedule(name);
-    if (schedule)
-      options.schedule = *schedule;
-    else
-      wrong.push_back(diagnose<message::unknown_schedule>(shown(name)));
+    if (!schedule) wrong.push_back(diagnose<message::unknown_schedule>(shown(name)));
+    options.schedule = schedule.value_or(Schedule{});
   }
   if (!wrong.empty()) return wrong;
   return options;
@@ -96,18 +79,12 @@ Result<RunOptions> read_options(const Invocation& invocation) {
 bool names_stdin_twice(const Invocation& invocation) {
   std::ptrdiff_t times = std::ranges::count(invocation.operands, "-");
   for (std::string_view text : invocation.values("--in")) {
-    if (split_assignment(text).value == "@-") ++times;
+    if (split_at(text, '=').value == "@-") ++times;
   }
   return times > 1;
 }
 
 }  // namespace
-
-Assignment split_assignment(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals == text.npos) return {text, {}};
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
 
 std::vector<HostBuffer> Request::host_buffers() const {
   std::vector<HostBuffer> buffers;
@@ -133,18 +110,12 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   Result<Loaded> loaded = load_file(invocation.operands[0], console);
   if (!loaded.ok()) return loaded.diagnostics();
   request.loaded = std::move(*loaded);
-  if (is_wire(request.loaded.source.text)) {
-    // A wire file has no lines; those of its decoded text are used.
-    request.loaded.source.file += " (decoded)";
-    request.loaded.source.text = print(request.loaded.module);
-    request.loaded.positions = parse_source(request.loaded.source).positions;
-  }
   const Result<std::size_t> item = find_program(request.loaded, invocation.value("--program"));
   if (!item.ok()) return item.diagnostics();
   request.item = *item;
   request.linked = program_at(request.loaded, *item);
   if (invocation.has("--lines")) {
-    SourceLines lines = source_lines(request.loaded, *item);
+    SourceLines lines = source_lines(request.loaded)[*item];
     std::error_code unknown;
     const auto path = std::filesystem::absolute(lines.file, unknown);
     if (!unknown) lines.file = path.string();
@@ -171,9 +142,8 @@ Wide invocations_of(const Request& request) {
 }
 
 Result<BufferId> find_output(const Program& program, std::string_view name) {
-  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    const BufferDecl& buffer = program.buffers[i];
-    if (buffer.name == name && buffer.access == BufferAccess::ReadWrite) return BufferId{i};
+  for (BufferId id : outputs_of(program)) {
+    if (program.buffers[id.index].name == name) return id;
   }
   return diagnose<message::not_an_output>(program.name, shown(name), buffer_names(program, true));
 }
@@ -185,14 +155,6 @@ Outputs take_outputs(const Program& program, std::vector<Bytes> contents) {
     outputs.buffers.push_back({buffer.name, buffer.element, std::move(contents[id.index])});
   }
   return outputs;
-}
-
-Result<Script> script_of(const Request& request) {
-  const Result<std::unique_ptr<Device>> device = open_device(*find_backend("interp"));
-  if (!device.ok()) return device.diagnostics();
-  std::vector<Diagnostic> wrong = check_limits(request.program(), (*device)->info());
-  if (!wrong.empty()) return wrong;
-  return load_script(request.linked);
 }
 
 std::vector<Memory> memory_of(std::vector<Bytes>& contents) {

@@ -4,12 +4,11 @@
 
 #include "tools/vyre/data.h"
 #include "vyre/compile.h"
-#include "vyre/interp/script.h"
 
 namespace vyre {
 
 struct Request {
-  Loaded loaded;         // a wire file with the text and the positions that `vyre decode` gives it
+  Loaded loaded;
   std::size_t item = 0;  // the program, among the module's items
   Linked linked;         // that program, with its source for --lines
   Grid grid;
@@ -26,21 +25,11 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
 // How many there are on the whole grid.
 Wide invocations_of(const Request& request);
 
-// NAME and what follows the first `=`, if there is one.
-struct Assignment {
-  std::string_view name;
-  std::optional<std::string_view> value;
-};
-Assignment split_assignment(std::string_view text);
-
 // The read_write buffer of that name, or why there is none.
 Result<BufferId> find_output(const Program& program, std::string_view name);
 
 // The contents of a program's read_write buffers, after a run on this memory.
 Outputs take_outputs(const Program& program, std::vector<Bytes> contents);
-
-// The program as the interpreter runs it, when it can.
-Result<Script> script_of(const Request& request);
 
 // As the interpreter takes buffers; `contents` stay where they are.
 std::vector<Memory> memory_of(std::vector<Bytes>& contents);

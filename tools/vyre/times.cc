@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tools/vyre/command.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -19,31 +20,7 @@ std::vector<double> lengths_of(std::span<const Bar> bars) {
 }
 
 std::string xml_escape(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else
-      out += c;
-  }
-  return out;
-}
-
-std::string svg_text(std::string_view attributes, std::size_t y, std::string_view text) {
-  return "<text " + std::string(attributes) + " y=\"" + std::to_string(y) + "\">" +
-         xml_escape(text) + "</text>\n";
-}
-
-std::string svg_rect(std::size_t y, double width, std::string_view colour) {
-  char text[128];
-  std::snprintf(text, sizeof text,
-                "<rect x=\"24\" y=\"%zu\" width=\"%.1f\" height=\"16\" fill=\"%s\"/>\n", y, width,
-                std::string(colour).c_str());
-  return text;
+  return replaced(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
 }
 
 }  // namespace
@@ -111,26 +88,24 @@ std::string svg_bars(std::string_view title, std::string_view subtitle, std::spa
   constexpr std::size_t kTop = 84;
   constexpr std::size_t kRow = 54;
   constexpr double kLongest = 672;
-  const std::string height = std::to_string(kTop + kRow * bars.size() + 8);
-  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"720\" height=\"" + height +
-                    "\" viewBox=\"0 0 720 " + height +
-                    "\" font-family=\"sans-serif\" role=\"img\">\n<title>" + xml_escape(title) +
-                    "</title>\n<rect width=\"720\" height=\"" + height + "\" fill=\"#ffffff\"/>\n" +
-                    svg_text("x=\"24\" font-size=\"20\" fill=\"#1a1a1a\"", 36, title) +
-                    svg_text("x=\"24\" font-size=\"13\" fill=\"#555555\"", 60, subtitle);
+  std::string rows;
   const std::vector<double> lengths = lengths_of(bars);
   for (std::size_t i = 0; i < bars.size(); ++i) {
     const std::size_t y = kTop + kRow * i;
-    out += svg_text("x=\"24\" font-size=\"15\" font-weight=\"bold\" fill=\"#1a1a1a\"", y + 14,
-                    bars[i].name);
-    out +=
-        svg_text("x=\"96\" font-size=\"13\" fill=\"#555555\"", y + 14, shorten(bars[i].device, 40));
-    out += svg_text("x=\"696\" font-size=\"13\" fill=\"#1a1a1a\" text-anchor=\"end\"", y + 14,
-                    time_text(bars[i].seconds) + ", " + bars[i].rates);
-    out += svg_rect(y + 22, kLongest, "#eef1f5");
-    out += svg_rect(y + 22, std::max(1.0, lengths[i] * kLongest), "#2563a8");
+    char width[32];
+    std::snprintf(width, sizeof width, "%.1f", std::max(1.0, lengths[i] * kLongest));
+    rows += replaced(help_text("bar"),
+                     {{"@Y@", std::to_string(y + 14)},
+                      {"@TOP@", std::to_string(y + 22)},
+                      {"@WIDTH@", width},
+                      {"@TIME@", xml_escape(time_text(bars[i].seconds) + ", " + bars[i].rates)},
+                      {"@NAME@", xml_escape(bars[i].name)},
+                      {"@DEVICE@", xml_escape(shorten(bars[i].device, 40))}});
   }
-  return out + "</svg>\n";
+  return replaced(help_text("bars"), {{"@HEIGHT@", std::to_string(kTop + kRow * bars.size() + 8)},
+                                      {"@SUBTITLE@", xml_escape(subtitle)},
+                                      {"@TITLE@", xml_escape(title)},
+                                      {"@BARS@", rows}});
 }
 
 }  // namespace vyre

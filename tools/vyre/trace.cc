@@ -8,18 +8,21 @@
 #include "vyre/interp/machine.h"
 #include "vyre/interp/trace.h"
 #include "vyre/ir/typing.h"
+#include "vyre/ir/walk.h"
+#include "vyre/runtime/race_report.h"
+#include "vyre/text/print.h"
 
 namespace vyre {
 namespace {
 
+constexpr std::size_t kLong = 44;               // of a statement that is shown
 constexpr std::size_t kMostLines = 10'000;      // of one trace, unless all are wanted
 constexpr std::size_t kMostCompared = 4 << 20;  // statements of two traces
 
 // --- Places of statements -----------------------------------------------------------------------
 
 struct StatementPlace {
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
+  LineCounter::Place at;
   std::string text;  // its first line
 };
 
@@ -34,114 +37,104 @@ std::string statement_text(std::string_view text, std::size_t begin, std::size_t
     if (line[i] == '{') ++open;
     if (line[i] == '}' && open-- == 0) line = line.substr(0, i);
   }
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
-  return shorten(line, 44);
-}
-
-// One place for each statement, and one for the end of the program.
-std::vector<StatementPlace> places_of(std::string_view text, const ItemPositions& positions) {
-  std::vector<StatementPlace> places;
-  LineCounter lines(text);
-  const auto add = [&](std::uint32_t begin, std::uint32_t end) {
-    const LineCounter::Place place = lines.at(begin);
-    places.push_back({place.line, place.column, statement_text(text, begin, end)});
-  };
-  for (std::size_t i = 0; i < positions.statements.size(); ++i) {
-    const bool last = i + 1 == positions.statements.size();
-    add(positions.statements[i].head.begin,
-        last ? positions.end : positions.statements[i + 1].head.begin);
-  }
-  add(positions.end, positions.end);
-  places.back().text = "end";
-  return places;
+  return shorten(line.substr(0, line.find_last_not_of(" \t") + 1), kLong);
 }
 
 // --- What happened ------------------------------------------------------------------------------
 
-struct Event {
-  const Step* step = nullptr;
-  std::string values;  // "a[3] = 7, x = 9"
-  JsonObject json;     // the same
+// A program that is followed.
+struct Tracing {
+  const Request& request;
+  Script script;
+  Types types = {};
+  std::vector<StatementPlace> places = {};  // of each statement, and of the end of the program
+  std::size_t place_width = 0;
+  std::size_t text_width = 0;
+  std::map<std::uint32_t, std::uint32_t> from = {};  // where the loops that are running began
+
+  const Program& program() const { return request.program(); }
+  const Body& body() const { return program().body; }
+  // A wire file has none.
+  bool has_lines() const { return !request.loaded.positions.empty(); }
 };
 
-class Tracer {
- public:
-  Tracer(const Request& request, Script script);
-
-  // Runs the program and reports what one invocation does; gives the contents after the run.
-  Result<std::vector<Bytes>> follow(const Ids& invocation,
-                                    const std::function<void(const Event&)>& visit);
-
-  std::string line(const Event& event) const;   // with its place and values
-  std::string place(const Event& event) const;  // without the values
-  Json json(const Event& event) const;
-  const Request& request() const { return request_; }
-
- private:
-  // Nothing for a step that is not a statement.
-  std::optional<Event> describe(const TracedStep& traced);
-  std::string element(const TracedAccess& access) const;
-  std::string outside(const TracedAccess& access) const;
-  Json access_json(const TracedAccess& access) const;
-
-  const Request& request_;
-  Script script_;
-  Types types_;
-  std::vector<StatementPlace> places_;
-  std::size_t place_width_ = 0;
-  std::size_t text_width_ = 0;
-  std::map<std::uint32_t, std::uint32_t> from_;  // where the loops that are running began
-};
-
-std::string number_of(const StatementPlace& place) {
-  return std::to_string(place.line) + ":" + std::to_string(place.column);
+// "5:3", or "body[2]" in a wire file.
+std::string number_of(const Tracing& tracing, std::size_t stmt) {
+  const LineCounter::Place& at = tracing.places[stmt].at;
+  return tracing.has_lines() ? std::to_string(at.line) + ":" + std::to_string(at.column)
+                             : path_of(tracing.body(), StmtId{stmt});
 }
 
-Tracer::Tracer(const Request& request, Script script)
-    : request_(request), script_(std::move(script)) {
-  const Body& body = script_.program().body;
+void add_places(Tracing& tracing) {
+  const Program& program = tracing.program();
+  if (!tracing.has_lines()) {
+    for (const Stmt& stmt : program.body.stmts) {
+      const std::string head = print_head(program.body, program.buffers, stmt, kLong);
+      tracing.places.push_back({{}, shorten(head, kLong)});
+    }
+    tracing.places.push_back({{}, "end"});
+    return;
+  }
+  const std::string_view text = tracing.request.loaded.source.text;
+  const ItemPositions& item = tracing.request.loaded.positions[tracing.request.item];
+  LineCounter lines(text);
+  for (std::size_t i = 0; i < item.statements.size(); ++i) {
+    const std::uint32_t begin = item.statements[i].head.begin;
+    const bool is_last = i + 1 == item.statements.size();
+    const std::uint32_t end = is_last ? item.end : item.statements[i + 1].head.begin;
+    tracing.places.push_back({lines.at(begin), statement_text(text, begin, end)});
+  }
+  tracing.places.push_back({lines.at(item.end), "end"});
+}
+
+Tracing make_tracing(const Request& request, Script script) {
+  Tracing tracing{request, std::move(script)};
   std::vector<DataType> results;
-  for (const std::string& id : body.callees) {
+  for (const std::string& id : tracing.body().callees) {
     results.push_back(request.loaded.registry.find(id)->signature.output);
   }
-  types_ = types_of(body, script_.program().buffers, {}, results);
-  const Loaded& loaded = request.loaded;
-  places_ = places_of(loaded.source.text, loaded.positions[request.item]);
-  for (const StatementPlace& place : places_) {
-    place_width_ = std::max(place_width_, number_of(place).size());
-    text_width_ = std::max(text_width_, columns(place.text));
+  tracing.types = types_of(tracing.body(), tracing.program().buffers, {}, results);
+  add_places(tracing);
+  for (std::size_t i = 0; i < tracing.places.size(); ++i) {
+    if (tracing.has_lines()) {
+      tracing.place_width = std::max(tracing.place_width, number_of(tracing, i).size());
+    }
+    tracing.text_width = std::max(tracing.text_width, columns(tracing.places[i].text));
   }
+  return tracing;
 }
 
-Result<std::vector<Bytes>> Tracer::follow(const Ids& invocation,
-                                          const std::function<void(const Event&)>& visit) {
-  std::vector<Bytes> contents = request_.contents;
-  const Result<RunStats> stats = trace(script_, request_.grid, memory_of(contents), invocation,
-                                       request_.options, [&](const TracedStep& traced) {
-                                         if (const std::optional<Event> event = describe(traced))
-                                           visit(*event);
-                                       });
-  if (!stats.ok()) return stats.diagnostics();
-  return contents;
+struct Event {
+  const Step* step = nullptr;
+  std::string values = {};  // "a[3] = 7, x = 9"
+  JsonObject json = {};     // the same
+
+  void say(const std::string& text) { values += (values.empty() ? "" : ", ") + text; }
+};
+
+const BufferDecl& buffer_of(const Tracing& tracing, const TracedAccess& access) {
+  return tracing.program().buffers[access.buffer.index];
 }
 
-std::string Tracer::element(const TracedAccess& access) const {
-  return script_.program().buffers[access.buffer.index].name + "[" + std::to_string(access.index) +
-         "]";
+std::string element_text(const Tracing& tracing, const TracedAccess& access) {
+  return buffer_of(tracing, access).name + "[" + std::to_string(access.index) + "]";
 }
 
-std::string Tracer::outside(const TracedAccess& access) const {
-  if (access.inside) return {};
-  const BufferDecl& buffer = script_.program().buffers[access.buffer.index];
+std::string value_text(const Tracing& tracing, const TracedAccess& access) {
+  return value_text(loaded_type(buffer_of(tracing, access).element), access.value);
+}
+
+std::string outside_text(const Tracing& tracing, const TracedAccess& access) {
+  const BufferDecl& buffer = buffer_of(tracing, access);
   const std::size_t length =
       buffer.access == BufferAccess::Workgroup
           ? buffer.count
-          : request_.contents[access.buffer.index].size() / stride(buffer.element);
+          : tracing.request.contents[access.buffer.index].size() / stride(buffer.element);
   return "out of bounds: " + buffer.name + " has " + plural(length, "element");
 }
 
-Json Tracer::access_json(const TracedAccess& access) const {
-  const BufferDecl& buffer = script_.program().buffers[access.buffer.index];
+Json access_json(const Tracing& tracing, const TracedAccess& access) {
+  const BufferDecl& buffer = buffer_of(tracing, access);
   return JsonObject()
       .add("buffer", buffer.name)
       .add("index", access.index)
@@ -149,134 +142,142 @@ Json Tracer::access_json(const TracedAccess& access) const {
       .add("in_bounds", access.inside);
 }
 
-std::optional<Event> Tracer::describe(const TracedStep& traced) {
-  const Step& step = *traced.step;
-  const bool at_end = step.stmt == script_.program().body.stmts.size();
-  const Stmt* stmt = at_end ? nullptr : &script_.program().body.stmts[step.stmt];
-  Event event{&step, {}, {}};
-  const auto say = [&](const std::string& text) {
-    event.values += (event.values.empty() ? "" : ", ") + text;
-  };
-  const auto member = [&](std::string_view name, const Json& value) {
-    event.json.add(name, value);
-  };
-  const auto access_type = [&](const TracedAccess& access) {
-    return loaded_type(script_.program().buffers[access.buffer.index].element);
-  };
-  const auto local_text = [&](LocalId id) {
-    return script_.program().body[id].name + " = " +
-           value_text(types_[id], traced.locals[id.index]);
-  };
-  const auto set_local = [&](LocalId id) {
-    say(local_text(id));
-    member("local", script_.program().body[id].name);
-    member("value", value_json(types_[id], traced.locals[id.index]));
-  };
-  const auto kind = [&](std::string_view name) { member("kind", name); };
-  const auto loads = [&] {
-    JsonList list;
-    for (const TracedAccess& load : traced.loads) {
-      const std::string note = load.inside ? "" : " (" + outside(load) + ")";
-      say(element(load) + " = " + value_text(access_type(load), load.value) + note);
-      list.add(access_json(load));
-    }
-    if (!traced.loads.empty()) member("loads", list);
-  };
-
+// Empty for a step that is not a statement.
+std::string_view kind_of(const Body& body, const Step& step) {
   switch (step.kind) {
     case Step::Kind::Set:
-      kind(std::holds_alternative<Let>(*stmt) ? "let" : "assign");
-      loads();
-      set_local(step.local);
+      return std::holds_alternative<Let>(body.stmts[step.stmt]) ? "let" : "assign";
+    case Step::Kind::Store: return "store";
+    case Step::Kind::Atomic: return "atomic";
+    case Step::Kind::Branch: return "if";
+    case Step::Kind::Enter:
+    case Step::Kind::Again: return "for";
+    // The end of a `then` block jumps too.
+    case Step::Kind::Jump:
+      return std::holds_alternative<Break>(body.stmts[step.stmt]) ? "break" : "";
+    case Step::Kind::Barrier: return "barrier";
+    case Step::Kind::Return: return step.stmt == body.stmts.size() ? "end" : "return";
+  }
+  return "";
+}
+
+void describe_local(const Tracing& tracing, LocalId id, const TracedStep& traced, Event& event) {
+  const std::string& name = tracing.body()[id].name;
+  const Bits& value = traced.locals[id.index];
+  event.say(name + " = " + value_text(tracing.types[id], value));
+  event.json.add("local", name).add("value", value_json(tracing.types[id], value));
+}
+
+void describe_round(Tracing& tracing, const TracedStep& traced, Event& event) {
+  const Step& step = *traced.step;
+  const bool enters = step.kind == Step::Kind::Enter;
+  const std::string& name = tracing.body()[step.local].name;
+  const std::uint32_t now = traced.locals[step.local.index].lanes[0];
+  const std::uint32_t to = traced.locals[step.limit].lanes[0];
+  if (enters) tracing.from[step.stmt] = now;
+  const std::uint32_t from = tracing.from[step.stmt];
+  const std::string range = std::to_string(from) + ".." + std::to_string(to);
+  event.say(now < to ? name + " = " + std::to_string(now) + " of " + range
+                     : (enters ? "no round: " : "ends: ") + range);
+  event.json.add("variable", name).add("value", now);
+  event.json.add("range", JsonList().add(from).add(to)).add("runs", now < to);
+}
+
+// Nothing for a step that is not a statement.
+std::optional<Event> describe(Tracing& tracing, const TracedStep& traced) {
+  const Step& step = *traced.step;
+  const std::string_view kind = kind_of(tracing.body(), step);
+  if (kind.empty()) return {};
+  Event event{&step};
+  event.json.add("kind", kind);
+  JsonList loads;
+  for (const TracedAccess& load : traced.loads) {
+    const std::string note = load.inside ? "" : " (" + outside_text(tracing, load) + ")";
+    event.say(element_text(tracing, load) + " = " + value_text(tracing, load) + note);
+    loads.add(access_json(tracing, load));
+  }
+  if (!traced.loads.empty()) event.json.add("loads", loads);
+  std::string element, ignored;  // of a store or an atomic
+  if (traced.effect != nullptr) {
+    element = element_text(tracing, *traced.effect);
+    if (!traced.effect->inside)
+      ignored = " (ignored, " + outside_text(tracing, *traced.effect) + ")";
+    event.json.add(kind, access_json(tracing, *traced.effect));
+  }
+
+  switch (step.kind) {
+    case Step::Kind::Set: describe_local(tracing, step.local, traced, event); break;
+    case Step::Kind::Store:
+      event.say(element + " <- " + value_text(tracing, *traced.effect) + ignored);
       break;
-    case Step::Kind::Store: {
-      kind("store");
-      loads();
-      const TracedAccess& store = *traced.effect;
-      const std::string note = store.inside ? "" : " (ignored, " + outside(store) + ")";
-      say(element(store) + " <- " + value_text(access_type(store), store.value) + note);
-      member("store", access_json(store));
-      break;
-    }
     case Step::Kind::Atomic: {
-      kind("atomic");
-      loads();
-      const TracedAccess& effect = *traced.effect;
-      const DataType type = access_type(effect);
+      const DataType type = loaded_type(buffer_of(tracing, *traced.effect).element);
       const Bits old{{traced.old}};
-      say(element(effect) +
-          (effect.inside ? ": " + value_text(type, old) + " -> " + value_text(type, effect.value)
-                         : " (ignored, " + outside(effect) + ")"));
-      member("atomic", access_json(effect));
-      member("old", value_json(type, old));
-      if (step.local.exists()) set_local(step.local);
+      const std::string change =
+          ": " + value_text(type, old) + " -> " + value_text(tracing, *traced.effect);
+      event.say(element + (ignored.empty() ? change : ignored));
+      event.json.add("old", value_json(type, old));
+      if (step.local.exists()) describe_local(tracing, step.local, traced, event);
       break;
     }
     case Step::Kind::Branch: {
-      kind("if");
-      loads();
+      const DataType type = tracing.types[step.value];
       const Bits& condition = traced.values[step.value.index];
       const bool taken = condition.lanes[0] != 0;
-      say((taken ? "taken, the condition is " : "not taken, the condition is ") +
-          value_text(types_[step.value], condition));
-      member("condition", value_json(types_[step.value], condition));
-      member("taken", taken);
+      event.say((taken ? "taken, the condition is " : "not taken, the condition is ") +
+                value_text(type, condition));
+      event.json.add("condition", value_json(type, condition)).add("taken", taken);
       break;
     }
     case Step::Kind::Enter:
-    case Step::Kind::Again: {
-      kind("for");
-      loads();
-      const std::uint32_t now = traced.locals[step.local.index].lanes[0];
-      const std::uint32_t to = traced.locals[step.limit].lanes[0];
-      if (step.kind == Step::Kind::Enter) from_[step.stmt] = now;
-      const std::string range = std::to_string(from_[step.stmt]) + ".." + std::to_string(to);
-      const bool runs = now < to;
-      const std::string& name = script_.program().body[step.local].name;
-      if (runs) {
-        say(name + " = " + std::to_string(now) + " of " + range);
-      } else {
-        say((step.kind == Step::Kind::Enter ? "no round: " : "ends: ") + range);
-      }
-      member("variable", name);
-      member("value", now);
-      member("range", JsonList().add(from_[step.stmt]).add(to));
-      member("runs", runs);
-      break;
-    }
+    case Step::Kind::Again: describe_round(tracing, traced, event); break;
     case Step::Kind::Jump:
-      // The end of a `then` block jumps too.
-      if (!std::holds_alternative<Break>(*stmt)) return {};
-      kind("break");
-      break;
-    case Step::Kind::Barrier: kind("barrier"); break;
-    case Step::Kind::Return: kind(at_end ? "end" : "return"); break;
+    case Step::Kind::Barrier:
+    case Step::Kind::Return: break;
   }
   return event;
 }
 
-std::string Tracer::place(const Event& event) const {
-  const StatementPlace& place = places_[event.step->stmt];
-  const std::string number = number_of(place);
-  return std::string(place_width_ - number.size(), ' ') + number + " | " + place.text;
+// Runs the program and reports what one invocation does; gives the contents after the run.
+Result<std::vector<Bytes>> follow(Tracing& tracing, const Ids& invocation,
+                                  const std::function<void(const Event&)>& visit) {
+  const Request& request = tracing.request;
+  std::vector<Bytes> contents = request.contents;
+  const auto report = [&](const TracedStep& traced) {
+    if (const std::optional<Event> event = describe(tracing, traced)) visit(*event);
+  };
+  const Result<RunStats> stats =
+      trace(tracing.script, request.grid, memory_of(contents), invocation, request.options, report);
+  if (!stats) return stats.diagnostics();
+  return contents;
 }
 
-std::string Tracer::line(const Event& event) const {
-  std::string out = place(event);
+// Its place and its statement.
+std::string head_of(const Tracing& tracing, const Event& event) {
+  const std::string number = number_of(tracing, event.step->stmt);
+  const std::size_t width = std::max(tracing.place_width, number.size());
+  return std::string(width - number.size(), ' ') + number + " | " +
+         tracing.places[event.step->stmt].text;
+}
+
+std::string line_of(const Tracing& tracing, const Event& event) {
+  std::string out = head_of(tracing, event);
   if (!event.values.empty()) {
-    const std::size_t used = columns(places_[event.step->stmt].text);
-    out += std::string(text_width_ - used, ' ') + " | " + event.values;
+    const std::size_t used = columns(tracing.places[event.step->stmt].text);
+    out += std::string(tracing.text_width - used, ' ') + " | " + event.values;
   }
   return out + "\n";
 }
 
-Json Tracer::json(const Event& event) const {
-  const StatementPlace& place = places_[event.step->stmt];
-  return JsonObject()
-      .add("line", place.line)
-      .add("column", place.column)
-      .add("statement", place.text)
-      .add(event.json);
+Json json_of(const Tracing& tracing, const Event& event) {
+  const StatementPlace& place = tracing.places[event.step->stmt];
+  JsonObject out;
+  if (tracing.has_lines()) {
+    out.add("line", place.at.line).add("column", place.at.column);
+  } else {
+    out.add("path", number_of(tracing, event.step->stmt));
+  }
+  return out.add("statement", place.text).add(event.json);
 }
 
 // --- One invocation -----------------------------------------------------------------------------
@@ -292,21 +293,21 @@ std::string full_ids(const Program& program, const Ids& global) {
          ids_text(local);
 }
 
-Result<Traced> trace_one(Tracer& tracer, const TraceRequest& what) {
+Result<Traced> trace_one(Tracing& tracing, const TraceRequest& what) {
   Traced traced;
   std::size_t lines = 0;
   JsonList list;
-  Result<std::vector<Bytes>> contents = tracer.follow(what.first, [&](const Event& event) {
+  Result<std::vector<Bytes>> contents = follow(tracing, what.first, [&](const Event& event) {
     if (++lines > kMostLines && !what.all) return;
     if (what.json) {
-      list.add(tracer.json(event));
+      list.add(json_of(tracing, event));
     } else {
-      traced.text += tracer.line(event);
+      traced.text += line_of(tracing, event);
     }
   });
   traced.failure = contents.diagnostics();
-  const Program& program = tracer.request().program();
-  const std::string& file = tracer.request().loaded.source.file;
+  const Program& program = tracing.program();
+  const std::string& file = tracing.request.loaded.source.file;
   traced.text.insert(0, full_ids(program, what.first) + " in " + file + "\n");
   const std::size_t left_out = what.all || lines <= kMostLines ? 0 : lines - kMostLines;
   if (left_out > 0) {
@@ -325,9 +326,9 @@ struct Mark {
   std::size_t values;
 };
 
-Result<std::vector<Mark>> path_of(Tracer& tracer, const Ids& invocation) {
+Result<std::vector<Mark>> marks_of(Tracing& tracing, const Ids& invocation) {
   std::vector<Mark> marks;
-  const Result<std::vector<Bytes>> ran = tracer.follow(invocation, [&](const Event& event) {
+  const Result<std::vector<Bytes>> ran = follow(tracing, invocation, [&](const Event& event) {
     if (marks.size() < kMostCompared) {
       marks.push_back({event.step, std::hash<std::string>()(event.values)});
     }
@@ -336,11 +337,11 @@ Result<std::vector<Mark>> path_of(Tracer& tracer, const Ids& invocation) {
   return marks;
 }
 
-Result<Traced> trace_two(Tracer& tracer, const TraceRequest& what) {
+Result<Traced> trace_two(Tracing& tracing, const TraceRequest& what) {
   const std::array<Ids, 2> invocations = {what.first, *what.second};
   std::array<std::vector<Mark>, 2> paths;
   for (std::size_t i = 0; i < 2; ++i) {
-    Result<std::vector<Mark>> path = path_of(tracer, invocations[i]);
+    Result<std::vector<Mark>> path = marks_of(tracing, invocations[i]);
     if (!path.ok()) return path.diagnostics();
     paths[i] = std::move(*path);
   }
@@ -357,7 +358,7 @@ Result<Traced> trace_two(Tracer& tracer, const TraceRequest& what) {
   std::vector<Bytes> contents;
   for (std::size_t i = 0; i < 2; ++i) {
     std::size_t at = 0;
-    Result<std::vector<Bytes>> ran = tracer.follow(invocations[i], [&](const Event& event) {
+    Result<std::vector<Bytes>> ran = follow(tracing, invocations[i], [&](const Event& event) {
       if (at >= wanted && at < wanted + 2) seen[i].push_back(event);
       ++at;
     });
@@ -375,27 +376,28 @@ Result<Traced> trace_two(Tracer& tracer, const TraceRequest& what) {
   };
   const auto values = [&](std::size_t i) { return seen[i][0].values; };
   const auto events = [&](std::size_t k) {
-    return JsonList().add(tracer.json(seen[0][k])).add(tracer.json(seen[1][k]));
+    return JsonList().add(json_of(tracing, seen[0][k])).add(json_of(tracing, seen[1][k]));
   };
   JsonObject trace;
   trace.add("common", common).add("diverge", diverge);
   if (diverge) {
     traced.text = names + " go the same way for " + plural(common, "statement") + ", up to\n" +
-                  tracer.place(seen[0][0]) + "\n" + both(values) + "then they go to\n" +
-                  both([&](std::size_t i) { return tracer.place(seen[i][1]); });
+                  head_of(tracing, seen[0][0]) + "\n" + both(values) + "then they go to\n" +
+                  both([&](std::size_t i) { return head_of(tracing, seen[i][1]); });
     trace.add("last", events(0)).add("next", events(1));
   } else {
     traced.text = names + " go the same way, for " + plural(common, "statement") + "\n";
     if (common == kMostCompared) traced.text += "what follows was not compared\n";
     if (differ < common) {
-      traced.text += "values first differ at\n" + tracer.place(seen[0][0]) + "\n" + both(values);
+      traced.text +=
+          "values first differ at\n" + head_of(tracing, seen[0][0]) + "\n" + both(values);
       trace.add("differ", events(0));
     } else {
       traced.text += "all values are equal\n";
     }
   }
   traced.json.add("trace", trace);
-  traced.outputs = take_outputs(tracer.request().program(), std::move(contents));
+  traced.outputs = take_outputs(tracing.program(), std::move(contents));
   return traced;
 }
 
@@ -429,10 +431,10 @@ Result<TraceRequest> read_trace_request(const Invocation& invocation, const Requ
 }
 
 Result<Traced> run_traced(const TraceRequest& what, const Request& request) {
-  Result<Script> script = script_of(request);
+  Result<Script> script = script_of(request.linked);
   if (!script.ok()) return script.diagnostics();
-  Tracer tracer(request, std::move(*script));
-  return what.second ? trace_two(tracer, what) : trace_one(tracer, what);
+  Tracing tracing = make_tracing(request, std::move(*script));
+  return what.second ? trace_two(tracing, what) : trace_one(tracing, what);
 }
 
 }  // namespace vyre

@@ -8,8 +8,8 @@ namespace vyre {
 
 // X,Y,Z or X,Y,Z..X,Y,Z
 struct TraceRequest {
-  std::array<std::uint32_t, 3> first{};
-  std::optional<std::array<std::uint32_t, 3>> second;
+  Ids first{};
+  std::optional<Ids> second;
   bool all = false;   // also of a very long trace
   bool json = false;  // instead of text
 };

@@ -2,6 +2,8 @@
 #include <limits>
 
 #include "tools/vyre/command.h"
+#include "vyre/backends/cpu/target.h"
+#include "vyre/passes/pass.h"
 
 namespace vyre {
 namespace {
@@ -35,7 +37,7 @@ constexpr Option kOptOptions[] = {
 };
 
 constexpr Option kLowerOptions[] = {
-    {"--to", "", "llvm|asm|ptx", "what to print"},
+    {"--to", "", kForms, "what to print"},
     {"--program", "", "NAME", "which program of the file"},
     {"--cpu", "", "TARGET", "for a machine other than this one; not for ptx"},
     kJson,
@@ -151,5 +153,16 @@ constexpr Verb kVerbs[] = {
 }  // namespace
 
 std::span<const Verb> all_verbs() { return kVerbs; }
+
+std::string help_of(const Verb& verb) {
+  std::string passes, named;
+  for (const Pass& pass : all_passes()) {
+    (pass.by_name() ? named : passes) +=
+        "  " + padded(pass.name, 12) + std::string(pass.summary) + "\n";
+  }
+  return replaced(
+      help_text(verb.name),
+      {{"@PASSES@", passes}, {"@NAMED_PASSES@", named}, {"@TARGETS@", join(cpu_targets(), ", ")}});
+}
 
 }  // namespace vyre

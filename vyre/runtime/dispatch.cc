@@ -24,12 +24,9 @@ std::uint64_t padded(const BufferDecl& buffer, std::uint64_t bytes) {
   return buffer.element == DataType::Bytes ? (bytes + 3) / 4 * 4 : bytes;
 }
 
-std::string names_of(const Program& program) {
-  std::string names;
-  for (const BufferDecl& buffer : program.buffers) {
-    if (is_bound(buffer)) names += (names.empty() ? "`" : ", `") + buffer.name + "`";
-  }
-  return names.empty() ? "none" : shorten(names, 200);
+std::string quoted(const std::vector<std::string_view>& names) {
+  if (names.empty()) return "none";
+  return shorten("`" + join(names, "`, `") + "`", 200);
 }
 
 void check_size(const BufferDecl& buffer, std::uint64_t bytes, std::vector<Diagnostic>& wrong) {
@@ -52,23 +49,24 @@ void check_size(const BufferDecl& buffer, std::uint64_t bytes, std::vector<Diagn
   }
 }
 
-// Where a buffer is: the range of addresses [begin, end).
-struct Occupied {
+// A buffer that is given for a run: its size, and the range of addresses [begin, end) where it is.
+struct Given {
   std::string_view name;
+  std::uint64_t bytes;
   std::uintptr_t begin;
   std::uintptr_t end;
   bool written = false;
 };
 // Reports those that overlap with one that is written.
-void check_overlap(std::vector<Occupied> ranges, std::vector<Diagnostic>& wrong) {
-  std::erase_if(ranges, [](const Occupied& range) { return range.begin == range.end; });
+void check_overlap(std::vector<Given> ranges, std::vector<Diagnostic>& wrong) {
+  std::erase_if(ranges, [](const Given& range) { return range.begin == range.end; });
   std::ranges::sort(ranges, {},
-                    [](const Occupied& range) { return std::pair(range.begin, range.name); });
+                    [](const Given& range) { return std::pair(range.begin, range.name); });
   // Of those before, the ones that reach farthest.
-  const Occupied* any = nullptr;
-  const Occupied* written = nullptr;
-  for (const Occupied& range : ranges) {
-    const Occupied* other = range.written ? any : written;
+  const Given* any = nullptr;
+  const Given* written = nullptr;
+  for (const Given& range : ranges) {
+    const Given* other = range.written ? any : written;
     // A buffer that is bound twice has been reported as that.
     if (other != nullptr && range.begin < other->end && range.name != other->name) {
       wrong.push_back(diagnose<message::overlapping_buffers>(other->name, range.name));
@@ -78,10 +76,22 @@ void check_overlap(std::vector<Occupied> ranges, std::vector<Diagnostic>& wrong)
   }
 }
 
-std::set<std::string_view> written_buffers(const Program& program) {
-  std::set<std::string_view> names;
-  for (BufferId id : outputs_of(program)) names.insert(program.buffers[id.index].name);
-  return names;
+void append(std::vector<Diagnostic>& wrong, const std::vector<Diagnostic>& more) {
+  wrong.insert(wrong.end(), more.begin(), more.end());
+}
+
+// All that is wrong with running a program on buffers that are somewhere in memory.
+void check_given(const Program& program, const Grid& grid, std::vector<Given> buffers,
+                 std::vector<Diagnostic>& wrong) {
+  std::set<std::string_view> written;
+  for (BufferId id : outputs_of(program)) written.insert(program.buffers[id.index].name);
+  std::vector<BufferSize> sizes;
+  for (Given& buffer : buffers) {
+    buffer.written = written.contains(buffer.name);
+    sizes.push_back({buffer.name, buffer.bytes});
+  }
+  append(wrong, check_launch(program, grid, sizes));
+  check_overlap(std::move(buffers), wrong);
 }
 
 std::vector<Diagnostic> check_options(const DeviceInfo& device, const RunOptions& options) {
@@ -102,7 +112,63 @@ bool is_ordered(const RunOptions& options) {
   return options.schedule != Schedule{} || options.max_steps != 0;
 }
 
+// A launch that was found right, as a device takes it.
+Launch bind(const PipelineLaunch& launch) {
+  Launch bound{launch.pipeline->kernel(), {}, launch.grid};
+  for (const BufferDecl& buffer : launch.pipeline->program().buffers) {
+    LaunchBuffer& view = bound.buffers.emplace_back();
+    if (!is_bound(buffer)) continue;
+    const DeviceBuffer& given =
+        *std::ranges::find(launch.buffers, buffer.name, &BoundBuffer::name)->buffer;
+    view = {given.memory(), padded(buffer, given.bytes())};
+  }
+  return bound;
+}
+
+// Launches as a device takes them, or all that is wrong with them.
+Result<std::vector<Launch>> make_launches(Device& device,
+                                          std::span<const PipelineLaunch> launches) {
+  std::vector<Diagnostic> wrong;
+  std::vector<Launch> ready;
+  for (const PipelineLaunch& launch : launches) {
+    if (launch.pipeline == nullptr || launch.pipeline->kernel() == nullptr) {
+      wrong.push_back(diagnose<message::no_pipeline>());
+      continue;
+    }
+    const Program& program = launch.pipeline->program();
+    std::vector<Given> given;
+    for (const auto& [name, buffer] : launch.buffers) {
+      if (buffer == nullptr || buffer->memory() == nullptr) {
+        wrong.push_back(diagnose<message::no_buffer>(shorten(name)));
+        continue;
+      }
+      if (&buffer->device() != &device) {
+        wrong.push_back(diagnose<message::foreign_buffer>(shorten(name)));
+      }
+      const auto address = reinterpret_cast<std::uintptr_t>(buffer->memory());
+      given.push_back({name, buffer->bytes(), address, address + 1});
+    }
+    if (&launch.pipeline->device() != &device) {
+      wrong.push_back(diagnose<message::foreign_pipeline>(program.name));
+    }
+    check_given(program, launch.grid, std::move(given), wrong);
+    if (wrong.empty()) ready.push_back(bind(launch));
+  }
+  if (!wrong.empty()) return wrong;
+  return ready;
+}
+
 }  // namespace
+
+std::string buffer_names(const Program& program, bool only_outputs) {
+  std::vector<std::string_view> names;
+  for (const BufferDecl& buffer : program.buffers) {
+    const bool is_listed =
+        only_outputs ? buffer.access == BufferAccess::ReadWrite : is_bound(buffer);
+    if (is_listed) names.push_back(buffer.name);
+  }
+  return quoted(names);
+}
 
 std::vector<BufferId> outputs_of(const Program& program) {
   std::vector<BufferId> ids;
@@ -126,15 +192,15 @@ std::vector<Diagnostic> check_launch(const Program& program, const Grid& grid,
   }
   std::map<std::string_view, const BufferDecl*> declared;
   for (const BufferDecl& buffer : program.buffers) declared.emplace(buffer.name, &buffer);
-  std::map<std::string_view, bool> bound;
+  std::set<std::string_view> bound;
   for (const BufferSize& given : buffers) {
     const auto found = declared.find(given.name);
     if (found == declared.end()) {
-      wrong.push_back(
-          diagnose<message::no_such_buffer>(shorten(given.name), program.name, names_of(program)));
+      wrong.push_back(diagnose<message::no_such_buffer>(shorten(given.name), program.name,
+                                                        buffer_names(program)));
     } else if (!is_bound(*found->second)) {
       wrong.push_back(diagnose<message::bound_workgroup_buffer>(given.name));
-    } else if (!bound.emplace(given.name, true).second) {
+    } else if (!bound.insert(given.name).second) {
       wrong.push_back(diagnose<message::bound_twice>(given.name));
     } else {
       check_size(*found->second, given.bytes, wrong);
@@ -177,17 +243,13 @@ std::vector<Diagnostic> check_limits(const Program& program, const DeviceInfo& d
 
 Result<Pipeline> make_pipeline(Device& device, const Linked& linked,
                                const PipelineOptions& options) {
-  const Program& program = linked.program();
-  std::vector<Diagnostic> wrong = check_limits(program, device.info());
+  std::vector<Diagnostic> wrong = check_limits(linked.program(), device.info());
   const Backend* backend = find_backend(device.info().backend);
   if (backend == nullptr) {
     return diagnose<message::unavailable_backend>(device.info().backend, "it is not in this build",
                                                   default_backend().name);
   }
-  if (options.convention) {
-    std::vector<Diagnostic> unfit = check_convention(program, *options.convention);
-    wrong.insert(wrong.end(), unfit.begin(), unfit.end());
-  }
+  if (options.convention) append(wrong, check_convention(linked.program(), *options.convention));
   if (!wrong.empty()) return wrong;
   const Result<Artifact> artifact = compile(linked, *backend);
   if (!artifact) return artifact.diagnostics();
@@ -209,34 +271,34 @@ Result<DeviceBuffer> make_buffer(Device& device, std::uint64_t bytes) {
 Result<DeviceBuffer> make_buffer(Device& device, std::span<const std::byte> contents) {
   Result<DeviceBuffer> buffer = make_buffer(device, contents.size());
   if (!buffer) return buffer;
-  if (const Result<void> written = write_bytes(*buffer, 0, contents); !written) {
-    return written.diagnostics();
-  }
+  const Result<void> written = write_bytes(*buffer, 0, contents);
+  if (!written) return written.diagnostics();
   return buffer;
 }
 
 Result<void> read_bytes(const DeviceBuffer& buffer, std::uint64_t offset,
                         std::span<std::byte> into) {
-  if (buffer.memory_ == nullptr) return diagnose<message::no_buffer>("read_buffer()");
-  if (Result<void> part = check_part(buffer.bytes_, offset, into.size()); !part) return part;
-  return buffer.device_->read(*buffer.memory_, offset, into);
+  if (buffer.memory() == nullptr) return diagnose<message::no_buffer>("read_buffer()");
+  if (Result<void> part = check_part(buffer.bytes(), offset, into.size()); !part) return part;
+  return buffer.device().read(*buffer.memory(), offset, into);
 }
 
 Result<void> write_bytes(DeviceBuffer& buffer, std::uint64_t offset,
                          std::span<const std::byte> contents) {
-  if (buffer.memory_ == nullptr) return diagnose<message::no_buffer>("write_buffer()");
-  if (offset > buffer.bytes_ || contents.size() > buffer.bytes_ - offset) {
-    return diagnose<message::long_write>(contents.size(),
-                                         buffer.bytes_ - std::min(offset, buffer.bytes_));
+  if (buffer.memory() == nullptr) return diagnose<message::no_buffer>("write_buffer()");
+  const std::uint64_t size = buffer.bytes();
+  const std::uint64_t room = size - std::min(offset, size);
+  if (offset > size || contents.size() > room) {
+    return diagnose<message::long_write>(contents.size(), room);
   }
-  const std::uint64_t padding = (4 - buffer.bytes_ % 4) % 4;
-  if (offset + contents.size() < buffer.bytes_ || padding == 0) {
-    return buffer.device_->write(*buffer.memory_, offset, contents);
+  const std::uint64_t padding = (4 - size % 4) % 4;
+  if (contents.size() < room || padding == 0) {
+    return buffer.device().write(*buffer.memory(), offset, contents);
   }
   // A program may have written to the padding, which has to be zero again.
   std::vector<std::byte> whole(contents.begin(), contents.end());
   whole.resize(contents.size() + padding);
-  return buffer.device_->write(*buffer.memory_, offset, whole);
+  return buffer.device().write(*buffer.memory(), offset, whole);
 }
 
 Result<std::size_t> count_numbers(std::uint64_t bytes, std::size_t each) {
@@ -252,12 +314,9 @@ Result<void> check_part(std::uint64_t buffer, std::uint64_t offset, std::uint64_
 Result<const OutputBuffer*> Outputs::find(std::string_view name) const {
   const auto found = std::ranges::find(buffers, name, &OutputBuffer::name);
   if (found != buffers.end()) return &*found;
-  std::string names;
-  for (const OutputBuffer& buffer : buffers) {
-    names += (names.empty() ? "`" : ", `") + buffer.name + "`";
-  }
-  return diagnose<message::no_such_output>(shorten(name),
-                                           names.empty() ? "none" : shorten(names, 200));
+  std::vector<std::string_view> names;
+  for (const OutputBuffer& buffer : buffers) names.push_back(buffer.name);
+  return diagnose<message::no_such_output>(shorten(name), quoted(names));
 }
 
 std::string digest(const Outputs& outputs) {
@@ -266,60 +325,11 @@ std::string digest(const Outputs& outputs) {
   return hash.finish();
 }
 
-Launch bind(const PipelineLaunch& launch) {
-  Launch bound{launch.pipeline->kernel_.get(), {}, launch.grid};
-  for (const BufferDecl& buffer : launch.pipeline->program().buffers) {
-    LaunchBuffer& view = bound.buffers.emplace_back();
-    if (!is_bound(buffer)) continue;
-    const auto given = std::ranges::find(launch.buffers, buffer.name, &BoundBuffer::name);
-    view = {given->buffer->memory_.get(), padded(buffer, given->buffer->bytes_)};
-  }
-  return bound;
-}
-
-Result<std::vector<Launch>> make_launches(Device& device,
-                                          std::span<const PipelineLaunch> launches) {
-  std::vector<Diagnostic> wrong;
-  std::vector<Launch> ready;
-  for (const PipelineLaunch& launch : launches) {
-    if (launch.pipeline == nullptr || launch.pipeline->kernel_ == nullptr) {
-      wrong.push_back(diagnose<message::no_pipeline>());
-      continue;
-    }
-    const Program& program = launch.pipeline->program();
-    const std::set<std::string_view> written = written_buffers(program);
-    std::vector<BufferSize> sizes;
-    std::vector<Occupied> occupied;
-    for (const BoundBuffer& buffer : launch.buffers) {
-      if (buffer.buffer == nullptr || buffer.buffer->memory_ == nullptr) {
-        wrong.push_back(diagnose<message::no_buffer>(shorten(buffer.name)));
-        continue;
-      }
-      if (&buffer.buffer->device() != &device) {
-        wrong.push_back(diagnose<message::foreign_buffer>(shorten(buffer.name)));
-      }
-      sizes.push_back({buffer.name, buffer.buffer->bytes()});
-      const auto address = reinterpret_cast<std::uintptr_t>(buffer.buffer->memory_.get());
-      occupied.push_back({buffer.name, address, address + 1, written.contains(buffer.name)});
-    }
-    if (&launch.pipeline->device() != &device) {
-      wrong.push_back(diagnose<message::foreign_pipeline>(program.name));
-    }
-    for (Diagnostic& found : check_launch(program, launch.grid, sizes)) {
-      wrong.push_back(std::move(found));
-    }
-    check_overlap(std::move(occupied), wrong);
-    if (wrong.empty()) ready.push_back(bind(launch));
-  }
-  if (!wrong.empty()) return wrong;
-  return ready;
-}
-
 Result<std::vector<double>> run_launches(Device& device, std::span<const PipelineLaunch> launches,
                                          const RunOptions& options) {
   std::vector<Diagnostic> wrong = check_options(device.info(), options);
   const Result<std::vector<Launch>> ready = make_launches(device, launches);
-  wrong.insert(wrong.end(), ready.diagnostics().begin(), ready.diagnostics().end());
+  append(wrong, ready.diagnostics());
   if (!wrong.empty()) return wrong;
   return device.run(*ready, options);
 }
@@ -359,18 +369,13 @@ Result<Outputs> dispatch(const Linked& linked, const Grid& grid,
   }
   if (!pipeline) return pipeline.diagnostics();
 
-  const std::set<std::string_view> written = written_buffers(program);
-  std::vector<BufferSize> sizes;
-  std::vector<Occupied> occupied;
-  for (const HostBuffer& buffer : buffers) {
-    sizes.push_back({buffer.name, buffer.bytes.size()});
-    const auto begin = reinterpret_cast<std::uintptr_t>(buffer.bytes.data());
-    occupied.push_back(
-        {buffer.name, begin, begin + buffer.bytes.size(), written.contains(buffer.name)});
+  std::vector<Given> given;
+  for (const auto& [name, bytes] : buffers) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+    given.push_back({name, bytes.size(), begin, begin + bytes.size()});
   }
   std::vector<Diagnostic> wrong = check_options(device->info(), options.run);
-  for (Diagnostic& found : check_launch(program, grid, sizes)) wrong.push_back(std::move(found));
-  check_overlap(std::move(occupied), wrong);
+  check_given(program, grid, std::move(given), wrong);
   if (!wrong.empty()) return wrong;
 
   PipelineLaunch launch{&*pipeline, grid, {}};

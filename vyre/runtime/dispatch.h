@@ -97,11 +97,10 @@ class Pipeline {
  public:
   const Program& program() const { return linked_.program(); }
   Device& device() const { return *device_; }
+  const Kernel* kernel() const { return kernel_.get(); }  // null after a move
 
  private:
   friend Result<Pipeline> make_pipeline(Device&, const Linked&, const PipelineOptions&);
-  friend Result<std::vector<Launch>> make_launches(Device&, std::span<const struct PipelineLaunch>);
-  friend Launch bind(const struct PipelineLaunch&);
   Pipeline(Device& device, Linked linked, std::unique_ptr<Kernel> kernel)
       : device_(&device), linked_(std::move(linked)), kernel_(std::move(kernel)) {}
 
@@ -118,14 +117,10 @@ class DeviceBuffer {
  public:
   std::uint64_t bytes() const { return bytes_; }
   Device& device() const { return *device_; }
+  DeviceMemory* memory() const { return memory_.get(); }  // null after a move
 
  private:
   friend Result<DeviceBuffer> make_buffer(Device&, std::uint64_t);
-  friend Result<DeviceBuffer> make_buffer(Device&, std::span<const std::byte>);
-  friend Result<void> read_bytes(const DeviceBuffer&, std::uint64_t, std::span<std::byte>);
-  friend Result<void> write_bytes(DeviceBuffer&, std::uint64_t, std::span<const std::byte>);
-  friend Result<std::vector<Launch>> make_launches(Device&, std::span<const struct PipelineLaunch>);
-  friend Launch bind(const struct PipelineLaunch&);
   DeviceBuffer(Device& device, std::unique_ptr<DeviceMemory> memory, std::uint64_t bytes)
       : device_(&device), memory_(std::move(memory)), bytes_(bytes) {}
 
@@ -198,14 +193,11 @@ struct BufferSize {
 std::vector<Diagnostic> check_launch(const Program& program, const Grid& grid,
                                      std::span<const BufferSize> buffers);
 
-// A launch that was found right, as a device takes it.
-Launch bind(const PipelineLaunch& launch);
-
-// Launches as a device takes them, or all that is wrong with them.
-Result<std::vector<Launch>> make_launches(Device& device, std::span<const PipelineLaunch> launches);
-
 // What of a program is beyond the limits of a device.
 std::vector<Diagnostic> check_limits(const Program& program, const DeviceInfo& device);
+
+// For messages: "`a`, `b`", the buffers that a host binds, or only those that it gets back.
+std::string buffer_names(const Program& program, bool only_outputs = false);
 
 // --------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "vyre/backends/interp/device.h"
 #include "vyre/base/text.h"
 #include "vyre/interp/interp.h"
 #include "vyre/ir/walk.h"
@@ -11,9 +12,6 @@
 
 namespace vyre {
 namespace {
-
-// Each finding has two places, and more findings than can be located help nobody.
-constexpr std::size_t kMostRaces = kMaxDiagnostics / 2;
 
 // --- Places -------------------------------------------------------------------------------------
 
@@ -30,67 +28,49 @@ std::uint32_t use_of(const Body& body, StmtId stmt, ExprId expr) {
   return found.value_or(0);
 }
 
-// Lines, columns and excerpts for spans of a source.
-std::vector<Diagnostic> locate(const Source& source, const std::vector<Span>& spans) {
-  LineCounter lines(source.text);
-  std::vector<Diagnostic> located(spans.size());
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    vyre::locate(located[i], source, lines, spans[i]);
-  }
-  return located;
-}
-
 class Describer {
  public:
+  // Both are null for a program that does not come from a file; a wire file has no positions.
   Describer(const Program& program, const Source* source, const ItemPositions* positions)
-      : program_(program), source_(source), positions_(positions) {}
+      : program_(program),
+        source_(source),
+        positions_(positions),
+        lines_(source == nullptr ? std::string_view() : source->text) {}
 
   std::vector<Diagnostic> describe(const RaceReport& report);
 
  private:
-  Span span_of(StmtId stmt, ExprId load) const;
-  // Where something stands, as it is written in a note.
-  std::string place_text(StmtId stmt, ExprId load, const Diagnostic* located) const;
-  void put(Diagnostic& diagnostic, const Diagnostic& located) const;
-
-  Diagnostic describe(const Race& race, const RaceReport& report, const Diagnostic* first,
-                      const Diagnostic* second) const;
-  Diagnostic describe(const OrderDependence& dependence) const;
-  std::string invocation_text(const Access& access, const Diagnostic* located) const;
+  // Says in a diagnostic where a statement accesses a buffer: itself, or with one of its loads.
+  void locate(Diagnostic& diagnostic, StmtId stmt, ExprId load);
+  Diagnostic describe(const Race& race, const RaceReport& report);
+  Diagnostic describe(const OrderDependence& dependence);
   std::string fix_of(const Race& race, const RaceReport& report) const;
 
   const Program& program_;
   const Source* source_;
   const ItemPositions* positions_;
+  LineCounter lines_;
 };
 
-Span Describer::span_of(StmtId stmt, ExprId load) const {
-  const ItemPositions::Statement& statement = positions_->statements[stmt.index];
-  if (load.exists()) {
-    return positions_->uses[statement.first_use + use_of(program_.body, stmt, load)];
+void Describer::locate(Diagnostic& diagnostic, StmtId stmt, ExprId load) {
+  if (positions_ != nullptr) {
+    const ItemPositions::Statement& statement = positions_->statements[stmt.index];
+    const Span span =
+        load.exists() ? positions_->uses[statement.first_use + use_of(program_.body, stmt, load)]
+                      : Span{statement.buffer.begin, statement.element_end};
+    vyre::locate(diagnostic, *source_, lines_, span);
+    return;
   }
-  return {statement.buffer.begin, statement.element_end};
+  if (source_ != nullptr) diagnostic.file = source_->file;
+  diagnostic.path = "program " + shorten(program_.name) + ": " + path_of(program_.body, stmt);
+  if (!load.exists()) return;
+  diagnostic.path += ": " + shorten(print_expr(program_.body, program_.buffers, load, 60));
 }
 
-std::string Describer::place_text(StmtId stmt, ExprId load, const Diagnostic* located) const {
-  if (located != nullptr) {
-    return located->file + ":" + std::to_string(located->line) + ":" +
-           std::to_string(located->column);
-  }
-  std::string path = "program " + shorten(program_.name) + ": " + path_of(program_.body, stmt);
-  if (load.exists()) {
-    path += ": " + shorten(print_expr(program_.body, program_.buffers, load, 60));
-  }
-  return path;
-}
-
-void Describer::put(Diagnostic& diagnostic, const Diagnostic& located) const {
-  diagnostic.file = located.file;
-  diagnostic.line = located.line;
-  diagnostic.column = located.column;
-  diagnostic.excerpt = located.excerpt;
-  diagnostic.caret_begin = located.caret_begin;
-  diagnostic.caret_width = located.caret_width;
+// The place of a diagnostic, as it is written in a note.
+std::string place_text(const Diagnostic& at) {
+  if (at.line == 0) return at.path;
+  return at.file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
 }
 
 // --- Races --------------------------------------------------------------------------------------
@@ -104,10 +84,10 @@ std::string_view verb_of(AccessKind kind) {
   return "";
 }
 
-std::string Describer::invocation_text(const Access& access, const Diagnostic* located) const {
+std::string invocation_text(const Access& access, const Diagnostic& at) {
   return "  " + std::string(verb_of(access.kind)) + " by global " + ids_text(access.global) +
          " workgroup " + ids_text(access.workgroup) + " local " + ids_text(access.local) + " at " +
-         place_text(access.stmt, access.expr, located);
+         place_text(at);
 }
 
 // Whether a loop has both statements in its body.
@@ -180,32 +160,29 @@ std::string Describer::fix_of(const Race& race, const RaceReport& report) const 
          ", or let only one of them write";
 }
 
-Diagnostic Describer::describe(const Race& race, const RaceReport& report, const Diagnostic* first,
-                               const Diagnostic* second) const {
+Diagnostic Describer::describe(const Race& race, const RaceReport& report) {
   const std::string more =
       race.elements > 1 ? ", one of " + plural(race.elements, "element") + " of it that race" : "";
   Diagnostic diagnostic = diagnose<message::data_race>(program_.buffers[race.buffer.index].name,
                                                        race.element, more, fix_of(race, report));
-  if (first != nullptr) {
-    put(diagnostic, *first);
-  } else {
-    diagnostic.path = place_text(race.first.stmt, race.first.expr, nullptr);
-  }
-  diagnostic.notes.push_back(invocation_text(race.first, first));
-  diagnostic.notes.push_back(invocation_text(race.second, second));
-  if (second != nullptr && second->line != first->line) {
-    const std::string number = std::to_string(second->line);
-    diagnostic.notes.push_back(number + " | " + second->excerpt);
+  Diagnostic second = diagnostic;
+  locate(diagnostic, race.first.stmt, race.first.expr);
+  locate(second, race.second.stmt, race.second.expr);
+  diagnostic.notes = {invocation_text(race.first, diagnostic),
+                      invocation_text(race.second, second)};
+  if (second.line != diagnostic.line) {
+    const std::string number = std::to_string(second.line);
+    diagnostic.notes.push_back(number + " | " + second.excerpt);
     diagnostic.notes.push_back(std::string(number.size(), ' ') + " | " +
-                               std::string(second->caret_begin, ' ') + "^" +
-                               std::string(second->caret_width - 1, '~'));
+                               std::string(second.caret_begin, ' ') + "^" +
+                               std::string(second.caret_width - 1, '~'));
   }
   return diagnostic;
 }
 
 // --- Orders -------------------------------------------------------------------------------------
 
-Diagnostic Describer::describe(const OrderDependence& dependence) const {
+Diagnostic Describer::describe(const OrderDependence& dependence) {
   const BufferDecl& buffer = program_.buffers[dependence.buffer.index];
   const auto value = [&](const Bits& bits, const Schedule& schedule) {
     TypedBits typed{loaded_type(buffer.element), bits};
@@ -215,44 +192,27 @@ Diagnostic Describer::describe(const OrderDependence& dependence) const {
   Diagnostic diagnostic = diagnose<message::order_dependence>(
       buffer.name, dependence.element, value(dependence.first_value, dependence.first),
       value(dependence.second_value, dependence.second));
-  constexpr std::size_t kMostNotes = 4;
-  std::vector<StmtId> atomics = ordered_atomics(program_);
-  if (atomics.size() > kMostNotes) atomics.resize(kMostNotes);
-  std::vector<Diagnostic> located;
-  if (source_ != nullptr) {
-    std::vector<Span> spans{positions_->buffers[dependence.buffer.index]};
-    for (StmtId stmt : atomics) spans.push_back(span_of(stmt, {}));
-    located = locate(*source_, spans);
-    put(diagnostic, located[0]);
+  if (positions_ != nullptr) {
+    vyre::locate(diagnostic, *source_, lines_, positions_->buffers[dependence.buffer.index]);
   } else {
+    if (source_ != nullptr) diagnostic.file = source_->file;
     diagnostic.path = "program " + shorten(program_.name);
   }
-  for (std::size_t i = 0; i < atomics.size(); ++i) {
-    const Atomic& atomic = std::get<Atomic>(program_.body[atomics[i]]);
-    diagnostic.notes.push_back(
-        "  the order shows in " + std::string(info(atomic.op).text) + " at " +
-        place_text(atomics[i], {}, located.empty() ? nullptr : &located[i + 1]));
+  constexpr std::size_t kMostNotes = 4;
+  for (StmtId stmt : ordered_atomics(program_)) {
+    if (diagnostic.notes.size() == kMostNotes) break;
+    Diagnostic at = diagnostic;
+    locate(at, stmt, {});
+    diagnostic.notes.push_back("  the order shows in " +
+                               std::string(info(std::get<Atomic>(program_.body[stmt]).op).text) +
+                               " at " + place_text(at));
   }
   return diagnostic;
 }
 
 std::vector<Diagnostic> Describer::describe(const RaceReport& report) {
-  const std::size_t races = std::min(report.races.size(), kMostRaces);
-  std::vector<Diagnostic> located;
-  if (source_ != nullptr) {
-    std::vector<Span> spans;
-    for (std::size_t i = 0; i < races; ++i) {
-      spans.push_back(span_of(report.races[i].first.stmt, report.races[i].first.expr));
-      spans.push_back(span_of(report.races[i].second.stmt, report.races[i].second.expr));
-    }
-    located = locate(*source_, spans);
-  }
   std::vector<Diagnostic> diagnostics;
-  for (std::size_t i = 0; i < races; ++i) {
-    const Diagnostic* places = located.empty() ? nullptr : &located[2 * i];
-    diagnostics.push_back(
-        describe(report.races[i], report, places, places == nullptr ? nullptr : places + 1));
-  }
+  for (const Race& race : report.races) diagnostics.push_back(describe(race, report));
   if (report.more_races > 0) {
     diagnostics.back().notes.push_back("  and " + plural(report.more_races, "more pair") +
                                        " of places that race");
@@ -265,15 +225,19 @@ std::vector<Diagnostic> Describer::describe(const RaceReport& report) {
 
 }  // namespace
 
+Result<Script> script_of(const Linked& linked) {
+  const DeviceInfo interpreter = open_interp(0).device->info();
+  const std::vector<Diagnostic> wrong = check_limits(linked.program(), interpreter);
+  if (!wrong.empty()) return wrong;
+  return load_script(linked);
+}
+
 Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
                               std::span<const HostBuffer> buffers, const RunOptions& options,
                               std::span<const Schedule> schedules) {
   const Program& program = linked.program();
-  const Result<std::unique_ptr<Device>> interpreter = open_device("interp");
-  if (!interpreter) return interpreter.diagnostics();
-  // Loading it finds out whether it fits.
-  const Result<Pipeline> pipeline = make_pipeline(**interpreter, linked);
-  if (!pipeline) return pipeline.diagnostics();
+  const Result<Script> script = script_of(linked);
+  if (!script) return script.diagnostics();
   std::vector<BufferSize> sizes;
   for (const HostBuffer& buffer : buffers) sizes.push_back({buffer.name, buffer.bytes.size()});
   std::vector<Diagnostic> wrong = check_launch(program, grid, sizes);
@@ -289,7 +253,7 @@ Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
     if (buffer.element == DataType::Bytes) bytes.resize((bytes.size() + 3) / 4 * 4);
     memory.push_back(bytes);
   }
-  return find_races(make_script(linked), grid, memory, options, schedules);
+  return find_races(*script, grid, memory, options, schedules);
 }
 
 Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
@@ -298,18 +262,17 @@ Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
   return find_races(linked, grid, std::span(buffers.begin(), buffers.size()), options);
 }
 
-std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program,
-                                       const Source* source, const ItemPositions* positions) {
-  if (positions == nullptr) source = nullptr;
-  return Describer(program, source, positions).describe(report);
+std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program) {
+  return Describer(program, nullptr, nullptr).describe(report);
 }
 
 std::vector<Diagnostic> describe_races(const RaceReport& report, const Loaded& loaded,
                                        std::string_view program) {
   const Result<std::size_t> item = find_program(loaded, program);
   if (!item) return item.diagnostics();
-  return describe_races(report, std::get<Program>(loaded.module.items[*item]), &loaded.source,
-                        loaded.positions.empty() ? nullptr : &loaded.positions[*item]);
+  return Describer(std::get<Program>(loaded.module.items[*item]), &loaded.source,
+                   loaded.positions.empty() ? nullptr : &loaded.positions[*item])
+      .describe(report);
 }
 
 }  // namespace vyre

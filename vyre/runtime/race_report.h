@@ -22,11 +22,11 @@ Result<RaceReport> find_races(const Linked& linked, const Grid& grid,
                               std::initializer_list<HostBuffer> buffers,
                               const RunOptions& options = {});
 
-// `source` and `positions` are those of the file and the item that the program comes from; null for
-// a program without a source, whose places are then paths such as `body[3].then[0]`.
-std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program,
-                                       const Source* source = nullptr,
-                                       const ItemPositions* positions = nullptr);
+// A program as the interpreter runs it, for what dispatch() cannot do; or why it cannot run it.
+Result<Script> script_of(const Linked& linked);
+
+// Of a program without a text: places are paths such as `body[3].then[0]`.
+std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& program);
 
 // Of a program of a file, by its name.
 std::vector<Diagnostic> describe_races(const RaceReport& report, const Loaded& loaded,
