@@ -44,7 +44,6 @@ class Finder {
   Finder(const Program& program, std::uint32_t axis) : program_(program), body_(program.body) {
     found_.count = kCopies;
     found_.axis = axis;
-    found_.exprs.resize(body_.exprs.size());
     found_.locals.resize(body_.locals.size());
     found_.buffers.resize(program.buffers.size());
     found_.stmts.resize(body_.stmts.size());
@@ -70,40 +69,27 @@ class Finder {
   }
 
   void find_exprs() {
-    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
-      const Expr& expr = body_.exprs[i];
-      bool differs = apart_[i];
-      for (ExprId arg : operands(body_, expr)) differs = differs || found_.exprs[arg.index];
-      if (expr.op == Operation::InvocationId || expr.op == Operation::WorkgroupId) {
-        differs = expr.detail == found_.axis;
-      }
-      if (expr.op == Operation::Local) differs = found_.locals[expr.imm];
-      if (expr.op == Operation::Load) {
-        const BufferDecl& buffer = program_.buffers[expr.imm];
-        differs = differs ||
-                  (is_workgroup(buffer) ? found_.buffers[expr.imm] : is_written(buffer.access));
-      }
-      set(found_.exprs, i, differs);
-    }
+    found_.exprs = spread(body_, [&](const Expr& expr) {
+      const bool is_id = expr.op == Operation::InvocationId || expr.op == Operation::WorkgroupId;
+      if (expr.op == Operation::Local) return bool{found_.locals[expr.imm]};
+      if (expr.op != Operation::Load) return is_id && expr.detail == found_.axis;
+      const BufferDecl& buffer = program_.buffers[expr.imm];
+      return apart_[static_cast<std::size_t>(&expr - body_.exprs.data())] ||
+             (is_workgroup(buffer) ? found_.buffers[expr.imm] : is_written(buffer.access));
+    });
   }
 
   void find_stmts() {
-    struct Frame : OpenBlock {
-      bool parts = false;  // not all of them run it
-    };
-    BlockStack<Frame> stack(body_);
     Mentions mentions(body_);
-    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
-      stack.enter(i, [&](const Frame& closed, Frame& now) {
-        if (now.owner == closed.owner && now.is_else) now.parts = closed.parts;
-      });
-      const bool parts = stack.back().parts;
-      const Stmt& stmt = body_.stmts[i];
+    StmtId end{0u};  // of the outermost `if` that not all of them enter
+    for (StmtId id{0u}; id.index < body_.stmts.size(); ++id.index) {
+      const bool parts = id < end;
+      const Stmt& stmt = body_[id];
       bool differs = parts;
       for (ExprId root : roots(stmt)) differs = differs || found_.exprs[root.index];
       if (parts) {
         // What is loaded under a condition that differs.
-        mentions.visit(StmtId{i}, [&](ExprId at) {
+        mentions.visit(id, [&](ExprId at) {
           set(apart_, at.index, body_[at].op == Operation::Load);
           return true;
         });
@@ -122,12 +108,13 @@ class Finder {
             if (!is_workgroup(program_.buffers[store.buffer.index])) return;
             set(found_.buffers, store.buffer.index, differs);
           },
-          [&](const If&) { set(found_.stmts, i, differs); }, [&](const For&) { goes_together(); },
-          [&](const Break&) { goes_together(); }, [&](const Return&) { goes_together(); },
-          [&](const Barrier&) { goes_together(); }, Nothing<Block>{});
-      if (Frame* opened = stack.open(i)) {
-        opened->parts = parts || (std::holds_alternative<If>(stmt) && found_.stmts[i]);
-      }
+          [&](const If& branch) {
+            set(found_.stmts, id.index, differs);
+            if (differs) end = std::max(end, branch.end);
+          },
+          [&](const For&) { goes_together(); }, [&](const Break&) { goes_together(); },
+          [&](const Return&) { goes_together(); }, [&](const Barrier&) { goes_together(); },
+          Nothing<Block>{});
     }
   }
 
@@ -485,7 +472,7 @@ void Writer::begin(Shaped& shaped, bool ends) {
     copy.invocation = first;
     if (k > 0) {
       const auto limit = static_cast<std::uint32_t>(shaped.launch.limits.size()) - kCopies + k;
-      copy.exists = f_.bind("exists", make_.make(Operation::Lt, {first, word(limit)}));
+      copy.exists = f_.bind("exists", f_.less(first, word(limit)));
       if (is_used(Operation::InvocationId)) {
         copy.invocation = f_.bind("invocation_" + name, f_.sum(first, k * size));
       }

@@ -19,6 +19,7 @@ struct Formulas {
   ExprId sum(ExprId a, std::uint32_t b) { return sum(a, number(b)); }
   ExprId times(ExprId a, std::uint32_t by) { return make.make(Operation::Mul, {a, number(by)}); }
   ExprId both(ExprId a, ExprId b) { return make.make(Operation::And, {a, b}); }
+  ExprId less(ExprId a, ExprId b) { return make.make(Operation::Lt, {a, b}); }
   ExprId load(BufferId buffer, ExprId index) {
     return make.make(Operation::Load, 0, buffer.index, {&index, 1});
   }
@@ -27,7 +28,11 @@ struct Formulas {
   ExprId when(ExprId condition, ExprId index) {
     return make.make(Operation::Select, {condition, index, number(0xffffffff)});
   }
-  // Of the invocation, in its workgroup.
+  // How many invocations a workgroup has, and the number of this one in it.
+  std::uint32_t threads() const {
+    const auto& size = draft.from().workgroup_size;
+    return size[0] * size[1] * size[2];
+  }
   ExprId thread() {
     const auto& size = draft.from().workgroup_size;
     const ExprId row = sum(id(Operation::LocalId), times(id(Operation::LocalId, 1), size[0]));

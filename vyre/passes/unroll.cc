@@ -54,20 +54,9 @@ class Unroller {
   }
 
  private:
-  // Of expressions, as written out.
-  std::vector<std::uint32_t> sizes_of() const {
-    std::vector<std::uint32_t> sizes(body_.exprs.size(), 1);
-    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
-      for (ExprId arg : operands(body_, body_.exprs[i])) {
-        sizes[i] = std::min(kMaxExprs, sizes[i] + sizes[arg.index]);
-      }
-    }
-    return sizes;
-  }
-
   // Loops that have neither loops nor barriers in them, and a number of rounds that fits.
   void plan_partly() {
-    const std::vector<std::uint32_t> sizes = sizes_of();
+    const std::vector<std::uint32_t> sizes = written_out(body_).sizes;
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       const std::uint32_t times = rounds_of(body_, body_.stmts[i]);
       if (times % kPartly != 0 || times <= kPartly) continue;
@@ -88,38 +77,27 @@ class Unroller {
   // How often each loop is written out; 0: it stays a loop.
   void plan() {
     const std::size_t count = body_.stmts.size();
-    const std::vector<std::uint32_t> sizes = sizes_of();
-    std::vector<bool> breaks(count);  // a `break` leaves this loop
-    BlockStack<OpenBlock> stack(body_);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      stack.enter(i);
-      if (std::holds_alternative<Break>(body_.stmts[i])) {
-        for (std::size_t k = stack.frames().size(); k-- > 0;) {
-          if (!stack.frames()[k].is_loop) continue;
-          breaks[stack.frames()[k].owner] = true;
-          break;
-        }
-      }
-      stack.open(i);
-    }
-    std::uint64_t own = 0;
-    for (const Stmt& stmt : body_.stmts) {
-      own += own_cost(stmt);
-      for (ExprId root : roots(stmt)) own += sizes[root.index];
-    }
+    const WrittenOut written = written_out(body_);
+    std::uint64_t own = written.total;
+    for (const Stmt& stmt : body_.stmts) own += own_cost(stmt);
     const std::uint64_t most = kMaxUnrolled - std::min(own, kMaxUnrolled);
     // Inner statements come after outer ones.
     std::vector<std::uint64_t> cost(count);  // of a statement with all in it
+    std::vector<bool> breaks(count);         // a `break` in it leaves a loop around it
     std::uint64_t total = 0;
     for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {
+      const Stmt& stmt = body_.stmts[i];
       std::uint64_t inside = 0;
+      bool breaks_off = std::holds_alternative<Break>(stmt);
       for (StmtId id{i + 1}; id < next(body_, StmtId{i}); id = next(body_, id)) {
         inside += cost[id.index];
+        breaks_off = breaks_off || breaks[id.index];
       }
-      cost[i] = own_cost(body_.stmts[i]) + inside;
-      for (ExprId root : roots(body_.stmts[i])) cost[i] += sizes[root.index];
-      const std::uint32_t times = rounds_of(body_, body_.stmts[i]);
-      if (times == 0 || breaks[i]) continue;
+      breaks[i] = breaks_off && !std::holds_alternative<For>(stmt);
+      cost[i] = own_cost(stmt) + inside;
+      for (ExprId root : roots(stmt)) cost[i] += written.sizes[root.index];
+      const std::uint32_t times = rounds_of(body_, stmt);
+      if (times == 0 || breaks_off) continue;
       if (times > 1 && (times > kMaxRounds || total + times * inside > most)) continue;
       rounds_[i] = times;
       cost[i] = times * inside;

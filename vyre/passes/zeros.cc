@@ -91,45 +91,49 @@ std::vector<Uses> uses_of(const Program& program) {
   return uses;
 }
 
+// By statement: the end of the block that it is in.
+std::vector<StmtId> ends_of_blocks(const Body& body) {
+  std::vector<StmtId> ends;
+  BlockStack<OpenBlock> stack(body);
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    stack.enter(i);
+    ends.emplace_back(stack.back().end);
+    stack.open(i);
+  }
+  return ends;
+}
+
+// Whether an index is the number of the invocation in its workgroup.
+bool is_own_number(const Program& program, ExprId index) {
+  const auto& size = program.workgroup_size;
+  std::optional<Factors> found = factors_of(program.body, bound_values(program.body), index);
+  if (!found) return false;
+  const Factors own{1, size[0], size[0] * size[1], 0};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (size[axis] == 1) (*found)[axis] = own[axis];
+  }
+  return *found == own;
+}
+
 // By buffer: workgroup memory of which somebody could see that it did not begin as zeros.
 std::vector<bool> find_seen(const Program& program) {
   const Body& body = program.body;
   const std::vector<Uses> uses = uses_of(program);
-  const std::vector<ExprId> bound = bound_values(body);
-  // By statement the block that it is in, and the end of that; and the barriers of each block.
-  using BlockId = std::pair<std::uint32_t, bool>;  // the owner, and whether it is an `else`
-  std::vector<BlockId> blocks(body.stmts.size());
-  std::vector<std::uint32_t> ends(body.stmts.size());
-  std::map<BlockId, std::vector<std::uint32_t>> barriers;
-  BlockStack<OpenBlock> stack(body);
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    stack.enter(i);
-    const bool is_inside = stack.frames().size() > 1;
-    blocks[i] = {is_inside ? stack.back().owner : kNever, stack.back().is_else};
-    ends[i] = stack.back().end;
-    if (std::holds_alternative<Barrier>(body.stmts[i])) barriers[blocks[i]].push_back(i);
-    stack.open(i);
-  }
+  const std::vector<StmtId> ends = ends_of_blocks(body);
   const auto& size = program.workgroup_size;
   const auto is_filled = [&](std::size_t i) {
     const Uses& use = uses[i];
     const Store* store = std::get_if<Store>(&body.stmts[use.first]);
+    const StmtId end = ends[use.first];
     if (program.buffers[i].count > std::uint64_t{size[0]} * size[1] * size[2] || store == nullptr ||
-        store->buffer.index != i || use.load <= use.first || use.last >= ends[use.first]) {
-      return false;
-    }
-    const std::optional<Factors> index = factors_of(body, bound, store->index);
-    const auto is_own = [&](std::size_t axis, std::uint32_t factor) {
-      return size[axis] == 1 || (*index)[axis] == factor;
-    };
-    if (!index || !is_own(0, 1) || !is_own(1, size[0]) || !is_own(2, size[0] * size[1]) ||
-        (*index)[3] != 0) {
+        store->buffer.index != i || use.load <= use.first || use.last >= end.index ||
+        !is_own_number(program, store->index)) {
       return false;
     }
     // A barrier after it in its block says that all invocations run both.
-    const std::vector<std::uint32_t>& waits = barriers[blocks[use.first]];
-    const auto next = std::ranges::upper_bound(waits, use.first);
-    return use.load == kNever || (next != waits.end() && *next < use.load);
+    StmtId wait{use.first};
+    while (wait < end && !std::holds_alternative<Barrier>(body[wait])) wait = next(body, wait);
+    return wait < end && wait.index < use.load;
   };
   std::vector<bool> seen(program.buffers.size());
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -143,36 +147,27 @@ std::vector<bool> find_seen(const Program& program) {
 
 class Zeros {
  public:
-  explicit Zeros(Draft& draft) : f_{draft}, thread_(f_.bind("thread", f_.thread())) {
-    const auto& size = draft.from().workgroup_size;
-    threads_ = size[0] * size[1] * size[2];
-  }
+  explicit Zeros(Draft& draft)
+      : f_{draft}, thread_(f_.bind("thread", f_.thread())), threads_(f_.threads()) {}
 
   void write(BufferId id) {
     const BufferDecl& buffer = f_.draft.from().buffers[id.index];
     const std::uint32_t width = kBytes / stride(buffer.element);
     const std::uint32_t chunks = buffer.count / width;
+    const auto stretch = [&](ExprId exists, ExprId first, std::uint32_t more) {
+      for (std::uint32_t i = 0; i < width; ++i) store(id, exists, f_.sum(first, more + i));
+    };
     if (chunks > kWrittenOut * threads_) {
       const LocalId round = f_.draft.declare("round", DataType::U32);
       f_.draft.open(For{round, f_.number(0), f_.number((chunks + threads_ - 1) / threads_), {}});
       const ExprId number = f_.sum(f_.times(f_.make.local(round), threads_), thread_);
       const ExprId at = f_.bind("at", f_.times(number, width));
-      const ExprId exists = chunks % threads_ == 0 ? ExprId{} : is_below(at, chunks * width);
-      for (std::uint32_t i = 0; i < width; ++i) store(id, exists, f_.sum(at, i));
+      stretch(chunks % threads_ == 0 ? ExprId{} : is_below(at, chunks * width), at, 0);
       f_.draft.close();
     } else {
       for (std::uint32_t done = 0; done < chunks; done += threads_) {
-        const std::uint32_t left = chunks - done;
         const ExprId first = first_of(width);
-        ExprId exists;
-        if (left < threads_) {
-          ExprId& known = exists_[{width, left}];
-          if (!known.exists()) known = is_below(first, left * width);
-          exists = known;
-        }
-        for (std::uint32_t i = 0; i < width; ++i) {
-          store(id, exists, f_.sum(first, done * width + i));
-        }
+        stretch(exists(first, width, chunks - done), first, done * width);
       }
     }
     const std::uint32_t rest = buffer.count - chunks * width;
@@ -182,13 +177,20 @@ class Zeros {
 
  private:
   ExprId is_below(ExprId a, std::uint32_t end) {
-    return f_.bind("exists", f_.make.make(Operation::Lt, {a, f_.number(end)}));
+    return f_.bind("exists", f_.less(a, f_.number(end)));
   }
-  // The first element that an invocation writes, of so many at a time.
+  // The first element that an invocation writes, of so many at a time, and whether it is there
+  // where that many invocations have something left to write; none: it is.
   ExprId first_of(std::uint32_t width) {
     ExprId& first = firsts_[width];
     if (!first.exists()) first = f_.bind("at", f_.times(thread_, width));
     return first;
+  }
+  ExprId exists(ExprId first, std::uint32_t width, std::uint32_t left) {
+    if (left >= threads_) return {};
+    ExprId& known = exists_[{width, left}];
+    if (!known.exists()) known = is_below(first, left * width);
+    return known;
   }
   void store(BufferId id, ExprId condition, ExprId index) {
     const DataType type = loaded_type(f_.draft.from().buffers[id.index].element);
@@ -198,9 +200,9 @@ class Zeros {
 
   Formulas f_;
   const ExprId thread_;
-  std::uint32_t threads_ = 0;
+  const std::uint32_t threads_;
   std::map<std::uint32_t, ExprId> firsts_;                            // by width
-  std::map<std::pair<std::uint32_t, std::uint32_t>, ExprId> exists_;  // by width and end
+  std::map<std::pair<std::uint32_t, std::uint32_t>, ExprId> exists_;  // by width and number
 };
 
 }  // namespace
