@@ -268,8 +268,7 @@ class Writer {
   ExprId guarded(const Copy& copy, BufferId buffer, ExprId source, ExprId index) {
     const bool is_own = is_workgroup(draft_.from().buffers[buffer.index]) &&
                         copy.conditions.empty() && !differs(source);
-    const ExprId holds = is_own ? ExprId{} : condition(copy);
-    return holds.exists() ? f_.when(holds, index) : index;
+    return f_.when(is_own ? ExprId{} : condition(copy), index);
   }
 
   ExprId value(Copy& copy, ExprId root) {
@@ -377,7 +376,7 @@ class Writer {
 
   void leave(const OpenBlock& closed, const OpenBlock& now) {
     flush();
-    const bool goes_on = now.is_else && now.owner == closed.owner && !closed.is_else;
+    const bool goes_on = is_else_of(now, closed);
     if (!opens(StmtId{closed.owner})) {
       goes_on ? draft_.else_begins() : draft_.close();
       return;
@@ -386,9 +385,7 @@ class Writer {
       copy.conditions.pop_back();
       if (goes_on) {
         const ExprId other = make_.make(Operation::LogicalNot, {copy.tests.back()});
-        const ExprId around = condition(copy);
-        copy.conditions.push_back(
-            f_.bind("runs", around.exists() ? f_.both(around, other) : other));
+        copy.conditions.push_back(f_.bind("runs", f_.both(condition(copy), other)));
       } else {
         copy.tests.pop_back();
       }

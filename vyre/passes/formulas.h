@@ -18,14 +18,16 @@ struct Formulas {
   ExprId sum(ExprId a, ExprId b) { return make.make(Operation::Add, {a, b}); }
   ExprId sum(ExprId a, std::uint32_t b) { return sum(a, number(b)); }
   ExprId times(ExprId a, std::uint32_t by) { return make.make(Operation::Mul, {a, number(by)}); }
-  ExprId both(ExprId a, ExprId b) { return make.make(Operation::And, {a, b}); }
+  // Both conditions; without a first one the second.
+  ExprId both(ExprId a, ExprId b) { return a.exists() ? make.make(Operation::And, {a, b}) : b; }
   ExprId less(ExprId a, ExprId b) { return make.make(Operation::Lt, {a, b}); }
   ExprId load(BufferId buffer, ExprId index) {
     return make.make(Operation::Load, 0, buffer.index, {&index, 1});
   }
-  // The index of an access that only happens under a condition: no buffer has an element of that
-  // number. bounds_of() knows such indices.
+  // The index of an access that only happens under a condition, if there is one: no buffer has an
+  // element of that number. bounds_of() knows such indices.
   ExprId when(ExprId condition, ExprId index) {
+    if (!condition.exists()) return index;
     return make.make(Operation::Select, {condition, index, number(0xffffffff)});
   }
   // How many invocations a workgroup has, and the number of this one in it.

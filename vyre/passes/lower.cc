@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <tuple>
 
 #include "vyre/base/text.h"
 #include "vyre/ir/intern.h"
@@ -134,20 +135,16 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
   return std::make_shared<const Op>(std::get<Op>(std::move(module->items[0])));
 }
 
-// The row for an operation; null where the target has it.
+// The row for an operation, of a cast to `target`; null where the target has it.
 const LowerRow* find_row(Operation op, DataType type, DataType target, const Capabilities& has) {
   static const auto index = [] {
-    std::map<std::array<std::uint8_t, 3>, std::vector<const LowerRow*>> by_operation;
+    std::map<std::tuple<Operation, DataType, DataType>, std::vector<const LowerRow*>> rows;
     for (const LowerRow& row : all_lower_rows()) {
-      by_operation[{static_cast<std::uint8_t>(row.op), static_cast<std::uint8_t>(row.type),
-                    static_cast<std::uint8_t>(row.target)}]
-          .push_back(&row);
+      rows[{row.op, row.type, row.target}].push_back(&row);
     }
-    return by_operation;
+    return rows;
   }();
-  const auto found =
-      index.find({static_cast<std::uint8_t>(op), static_cast<std::uint8_t>(type),
-                  static_cast<std::uint8_t>(op == Operation::Cast ? target : DataType::Unknown)});
+  const auto found = index.find({op, type, target});
   if (found == index.end()) return nullptr;
   const auto lacks = [&](DataType t) {
     return (t == DataType::U64 && !has.u64) || (t == DataType::U128 && !has.u128);
@@ -165,7 +162,7 @@ const LowerRow* find_row(const Body& body, const Types& types, const Expr& expr,
   if (expr.op == Operation::Cast) {
     return find_row(expr.op, types[args[0]], type_of_detail(expr), has);
   }
-  return is_form(expr.op) ? nullptr : find_row(expr.op, types[args[0]], {}, has);
+  return is_form(expr.op) ? nullptr : find_row(expr.op, types[args[0]], DataType::Unknown, has);
 }
 
 bool is_straight(const Op& op) { return op.body.stmts.size() == 1; }
@@ -284,7 +281,7 @@ class Splitter : Rewriter {
         wide_(wide),
         half_(half_of(wide)),
         made_(program.body.exprs.size()),
-        stamps_(program.body.exprs.size()),
+        mentions_(program.body),
         locals_(program.body.locals.size()) {
     (wide == DataType::U64 ? lacks_.u64 : lacks_.u128) = false;
   }
@@ -296,9 +293,9 @@ class Splitter : Rewriter {
       if (buffer.element == wide_) buffer.element = words_of(wide_);
     }
     std::vector<StmtId> begins;
-    for (const Stmt& stmt : body.stmts) {
+    for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
       begins.push_back(here());
-      statement(stmt);
+      statement(id);
     }
     begins.push_back(here());
     const auto moved = [&](StmtId& id) { id = begins[id.index]; };
@@ -352,35 +349,30 @@ class Splitter : Rewriter {
   }
 
   // The expressions of a statement, operands first: those have smaller ids.
-  std::vector<ExprId> reached(const Stmt& stmt) {
+  std::vector<ExprId> reached(StmtId stmt) {
     std::vector<ExprId> order;
-    const auto reach = [&](ExprId id) {
-      if (stamps_[id.index] == stamp_) return;
-      stamps_[id.index] = stamp_;
+    mentions_.visit(stmt, [&](ExprId id) {
       order.push_back(id);
-    };
-    ++stamp_;
-    for (const ExprId root : roots(stmt)) reach(root);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const ExprId arg : operands(from(), from()[order[i]])) reach(arg);
-    }
+      return true;
+    });
     std::ranges::sort(order);
     return order;
   }
 
-  void statement(const Stmt& source) {
-    const std::vector<ExprId> order = reached(source);
+  void statement(StmtId id) {
+    const Stmt& source = from()[id];
+    const std::vector<ExprId> order = reached(id);
     const Let* let = std::get_if<Let>(&source);
     const Assign* assign = std::get_if<Assign>(&source);
     const bool splits =
         (let != nullptr && is_wide(let->value)) || (assign != nullptr && is_wide(assign->value));
     // What becomes several statements loads once what others may write to.
-    binds_ = splits || std::ranges::any_of(order, [&](ExprId id) {
-               const LowerRow* row = find_row(from(), types_, from()[id], lacks_);
+    binds_ = splits || std::ranges::any_of(order, [&](ExprId at) {
+               const LowerRow* row = find_row(from(), types_, from()[at], lacks_);
                return row != nullptr && !is_straight(*row->low);
              });
-    for (const ExprId id : order) made_[id.index] = lowered(id);
-    const auto value = [&](ExprId id) { return made_[id.index]; };
+    for (const ExprId at : order) made_[at.index] = lowered(at);
+    const auto value = [&](ExprId of) { return made_[of.index]; };
     if (splits && let != nullptr) {
       const auto [low, high] = value(let->value);
       const Pair pair = pair_of(let->local);
@@ -464,9 +456,8 @@ class Splitter : Rewriter {
   const DataType wide_;
   const DataType half_;
   Capabilities lacks_;
-  std::vector<Value> made_;            // per expression of the program, for the current statement
-  std::vector<std::uint32_t> stamps_;  // and the statement that has reached it last
-  std::uint32_t stamp_ = 0;
+  std::vector<Value> made_;  // per expression of the program, for the current statement
+  Mentions mentions_;
   std::vector<Pair> locals_;
   bool binds_ = false;
 };

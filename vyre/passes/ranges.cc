@@ -162,7 +162,7 @@ void Ranges::end_block(const Frame& closed, Frame& now) {
     return;
   }
   if (!closed.is_else) graph_.end_first();
-  if (!closed.is_else && now.is_else && now.owner == closed.owner) {
+  if (is_else_of(now, closed)) {
     now.is_coarse = closed.is_coarse;
     now.then_ended = closed.ended;
     begin_block(now);

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "vyre/ir/walk.h"
-#include "vyre/passes/draft.h"
+#include "vyre/passes/formulas.h"
 #include "vyre/passes/pass.h"
 
 namespace vyre {
@@ -20,29 +20,28 @@ bool has_free_workgroups(const Program& program) {
 
 Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
   struct Ids {
-    Draft& draft;
+    Formulas f;
     const std::array<std::uint32_t, 3>& before;
     std::vector<ExprId> memo;
 
     Keep statement(StmtId, const Stmt& source) {
-      draft.put(with_roots(source, [&](ExprId root) {
-        return copy_expr(draft, root, memo, [&](ExprId, const Expr& expr, std::span<const ExprId>) {
-          const bool local = expr.op == Operation::LocalId;
-          if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
-          if (before[expr.detail] == draft.from().workgroup_size[expr.detail]) return ExprId{};
-          Simplifier& make = draft.make();
-          const ExprId whole = make.make(Operation::InvocationId, expr.detail, 0, {});
-          return make.make(local ? Operation::Mod : Operation::Div,
-                           {whole, make.number(before[expr.detail])});
-        });
-      }));
+      const auto id = [&](ExprId, const Expr& expr, std::span<const ExprId>) {
+        const bool local = expr.op == Operation::LocalId;
+        if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
+        const std::uint32_t size = before[expr.detail];
+        if (size == f.draft.from().workgroup_size[expr.detail]) return ExprId{};
+        return f.make.make(local ? Operation::Mod : Operation::Div,
+                           {f.id(Operation::InvocationId, expr.detail), f.number(size)});
+      };
+      f.draft.put(
+          with_roots(source, [&](ExprId root) { return copy_expr(f.draft, root, memo, id); }));
       return Keep::All;
     }
   };
   Program from = program;
   from.workgroup_size = size;
   Draft draft(from, kFold | kAlgebra | kStrength);
-  Ids pass{draft, program.workgroup_size, std::vector<ExprId>(program.body.exprs.size())};
+  Ids pass{{draft}, program.workgroup_size, std::vector<ExprId>(program.body.exprs.size())};
   rewrite(draft, pass);
   Program result = std::move(draft).finish();
   if (result.body == program.body) return result;

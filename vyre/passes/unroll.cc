@@ -3,7 +3,7 @@
 // at a time.
 #include <algorithm>
 
-#include "vyre/passes/draft.h"
+#include "vyre/passes/formulas.h"
 #include "vyre/passes/pass.h"
 
 namespace vyre {
@@ -115,14 +115,10 @@ class Unroller {
 
   void begin_round(const Frame& frame) {
     const For& loop = std::get<For>(body_[frame.owner]);
-    Simplifier& make = draft_.make();
-    ExprId number = make.number(body_[loop.from].imm + frame.round);
-    if (is_partly_) {
-      const ExprId rounds =
-          make.make(Operation::Mul, {make.local(loop.variable), make.number(kPartly)});
-      number = make.make(Operation::Add, {rounds, number});
-    }
-    locals_[loop.variable.index] = number;
+    Formulas f{draft_};
+    const ExprId number = f.number(body_[loop.from].imm + frame.round);
+    locals_[loop.variable.index] =
+        is_partly_ ? f.sum(f.times(f.make.local(loop.variable), kPartly), number) : number;
   }
 
   // Opens the statement if it has blocks, and says where to go on.

@@ -194,8 +194,7 @@ class Zeros {
   }
   void store(BufferId id, ExprId condition, ExprId index) {
     const DataType type = loaded_type(f_.draft.from().buffers[id.index].element);
-    const ExprId at = condition.exists() ? f_.when(condition, index) : index;
-    f_.draft.add(Store{id, at, f_.make.constant(type, {})});
+    f_.draft.add(Store{id, f_.when(condition, index), f_.make.constant(type, {})});
   }
 
   Formulas f_;
