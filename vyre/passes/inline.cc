@@ -306,9 +306,8 @@ class Inliner {
     for (std::uint32_t s = site_ != 0 ? site_ : last_site_; s != 0; s = sites_[s].parent) {
       ids.push_back(shorten(sites_[s].op->id));
     }
-    std::string text;
-    for (std::size_t i = ids.size(); i-- > 0;) text += ids[i] + (i > 0 ? " → " : "");
-    return shorten(text, 400);
+    std::ranges::reverse(ids);
+    return shorten(join(ids, " → "), 400);
   }
 
   // --- Expressions
@@ -419,28 +418,31 @@ class Inliner {
     return copy(frame, std::get<Return>(callee.body().stmts[0]).value);
   }
 
+  // Gives a parameter of an op of several statements its argument.
+  void pass(Frame& frame, std::size_t i, ExprId arg) {
+    const Callee& callee = *frame.callee;
+    const std::string& name = frame.body.locals[i].name;
+    // What cannot change on the way needs no local of its own.
+    const Operation op = out_[arg].op;
+    const bool fixed = op == Operation::Literal || op == Operation::Local;
+    frame.locals[i] = {{}, arg};
+    if (fixed && !callee.assigned[i]) return;
+    const LocalId own = declare(frame, name);
+    bind(own, arg);
+    frame.locals[i] = {own, {}};
+    if (!callee.assigned[i] || !varies_[arg.index]) return;
+    // The local stands for the argument in the rest of the statement, so another one changes.
+    const LocalId copy = declare(frame, name);
+    add(Let{copy, local(own)});
+    frame.locals[i] = {copy, {}};
+  }
+
   // An op of several statements; gives the expression that is its result.
   ExprId body(const Callee& callee, std::span<const ExprId> args) {
     const Body& source = callee.body();
     Frame frame(source);
     frame.callee = &callee;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      // What cannot change on the way needs no local of its own.
-      const Operation op = out_[args[i]].op;
-      const bool fixed = op == Operation::Literal || op == Operation::Local;
-      if (fixed && !callee.assigned[i]) {
-        frame.locals[i] = {{}, args[i]};
-      } else {
-        const LocalId own = declare(frame, source.locals[i].name);
-        bind(own, args[i]);
-        frame.locals[i] = {own, {}};
-        if (!callee.assigned[i] || !varies_[args[i].index]) continue;
-        // The local stands for the argument in the rest of the statement, so another one changes.
-        const LocalId copy = declare(frame, source.locals[i].name);
-        add(Let{copy, local(own)});
-        frame.locals[i] = {copy, {}};
-      }
-    }
+    for (std::size_t i = 0; i < args.size(); ++i) pass(frame, i, args[i]);
     ++bound_;  // what the result is made of holds for this statement alone
 
     const StmtId end{source.stmts.size()};

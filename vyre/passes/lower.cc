@@ -76,11 +76,10 @@ std::string filled(std::string_view text, DataType type, unsigned word_bits) {
       {"mask", "(~" + own + "(0) >> " + count + "(" + half + "))"},
       {"last", std::to_string(width / 2 - 1)},
   };
-  const auto is_word = [](char c) { return is_name_char(c); };
   std::string out;
   while (!text.empty()) {
     std::size_t size = 0;
-    while (size < text.size() && is_word(text[size])) ++size;
+    while (size < text.size() && is_name_char(text[size])) ++size;
     const std::string_view word = text.substr(0, std::max<std::size_t>(size, 1));
     const auto found = std::ranges::find(words, word, [](const auto& each) { return each.first; });
     out += found != std::end(words) ? found->second : word;
@@ -102,15 +101,14 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
   if (text.empty()) return nullptr;
   const bool is_cast = row.op == Operation::Cast;
   const DataType wide = wide_of(row, type);
-  std::string parameters;
-  const auto add = [&](std::string_view name, DataType of) {
-    parameters +=
-        (parameters.empty() ? "" : ", ") + std::string(name) + ": " + std::string(vyre::text(of));
+  std::vector<std::string> parameters;
+  const auto add = [&](const std::string& name, DataType of) {
+    parameters.push_back(name + ": " + std::string(vyre::text(of)));
   };
-  const auto add_operand = [&](const char* name, DataType of) {
+  const auto add_operand = [&](const std::string& name, DataType of) {
     if (of != wide) return add(name, of);
-    add(std::string(name) + "l", half_of(of));
-    add(std::string(name) + "h", half_of(of));
+    add(name + "l", half_of(of));
+    add(name + "h", half_of(of));
   };
   add_operand("a", type);
   if (!is_cast && info(row.op).arity == 2) {
@@ -126,7 +124,7 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   const std::string op = "op lower." + std::string(vyre::text(type)) + "." + name + "." +
-                         std::string(part) + "(" + parameters + ") -> " +
+                         std::string(part) + "(" + join(parameters, ", ") + ") -> " +
                          std::string(vyre::text(result)) + " {\n  \"a row of lower.def\"\n" +
                          filled(body, type, word_bits) + "}\n";
   Result<Module> module = parse(op, "lower.def");

@@ -572,21 +572,15 @@ std::optional<Range> refine(Operation comparison, bool is_signed, const Range& a
   if (comparison == Operation::Ne) return is_constant(b) ? without(a, b.lo) : a;
 
   const u64 mask = mask_of(a.width);
-  Ends allowed{0, mask};
   const Ends limit = order_of(b, is_signed);
-  if (comparison == Operation::Lt) {
-    if (limit.hi == 0) return std::nullopt;
-    allowed.hi = limit.hi - 1;
-  } else if (comparison == Operation::Le) {
-    allowed.hi = limit.hi;
-  } else if (comparison == Operation::Gt) {
-    if (limit.lo == mask) return std::nullopt;
-    allowed.lo = limit.lo + 1;
-  } else {
-    assert(comparison == Operation::Ge);
-    allowed.lo = limit.lo;
-  }
-  const Range bound = between(a.width, allowed.lo, allowed.hi);
+  const bool is_less = comparison == Operation::Lt || comparison == Operation::Le;
+  const bool is_strict = comparison == Operation::Lt || comparison == Operation::Gt;
+  assert(is_less || comparison == Operation::Gt || comparison == Operation::Ge);
+  const u64 end = is_less ? limit.hi : limit.lo;
+  if (is_strict && end == (is_less ? 0 : mask)) return std::nullopt;
+  const u64 step = is_strict ? 1 : 0;
+  const Range bound =
+      is_less ? between(a.width, 0, end - step) : between(a.width, end + step, mask);
   if (!is_signed) return meet(a, bound);
 
   const auto limited = [&](const Range& half) -> std::optional<Range> {

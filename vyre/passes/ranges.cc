@@ -416,55 +416,55 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
   constexpr std::int64_t kFar = std::int64_t{1} << 34;
   if (depth == 0 || ++steps_ > kMaxSteps || offset > kFar || offset < -kFar) return false;
   if (a == b) return offset < 0;
-  const Range ra = range(a);
-  const Range rb = range(b);
-  const auto hi = static_cast<std::int64_t>(ra.hi);
-  if (hi + offset < static_cast<std::int64_t>(rb.lo)) return true;
+  if (most(a) + offset < least(b)) return true;
+  return prove_by_operands(a, offset, b, depth, reason) ||
+         prove_by_facts(a, offset, b, depth, reason);
+}
+
+bool Ranges::prove_by_operands(ExprId a, std::int64_t offset, ExprId b, unsigned depth,
+                               Reason& reason) {
   const Expr expr = nodes_[a];
   const auto go = [&](ExprId to, std::int64_t by) { return prove(to, by, b, depth - 1, reason); };
-  const auto most = [&](ExprId of) { return static_cast<std::int64_t>(range(of).hi); };
-  const auto least = [&](ExprId of) { return static_cast<std::int64_t>(range(of).lo); };
-  constexpr auto kTop = static_cast<std::int64_t>(kMost);
-
-  if (expr.op == Operation::Length && orders_ != nullptr && nodes_[b].op == Operation::Length &&
-      offset < 0) {
-    const BufferId shorter{expr.imm};
-    const BufferId longer{nodes_[b].imm};
-    if (orders_->lengths[shorter.index] <= orders_->lengths[longer.index]) {
-      reason.orders.emplace_back(shorter, longer);
-      return true;
-    }
-  }
+  const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
   const ExprId x = expr.args[0];
   const ExprId y = expr.args[1];
-  const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
-  if (is(Operation::Add)) {
-    // A sum that wraps around is less than one that does not.
-    if (go(x, offset + most(y)) || go(y, offset + most(x))) return true;
-  } else if (is(Operation::Sub)) {
+  if (is(Operation::Length)) {
+    if (orders_ == nullptr || nodes_[b].op != Operation::Length || offset >= 0) return false;
+    const BufferId shorter{expr.imm};
+    const BufferId longer{nodes_[b].imm};
+    if (orders_->lengths[shorter.index] > orders_->lengths[longer.index]) return false;
+    reason.orders.emplace_back(shorter, longer);
+    return true;
+  }
+  // A sum that wraps around is less than one that does not.
+  if (is(Operation::Add)) return go(x, offset + most(y)) || go(y, offset + most(x));
+  if (is(Operation::Sub)) {
     // Not below zero: by the ranges, or because y <= x follows from what is known.
     const bool fits = least(x) >= most(y) || prove(y, -1, x, depth - 1, reason);
-    if (fits && go(x, offset - least(y))) return true;
-  } else if (is(Operation::Min, Operation::BitAnd)) {
-    if (go(x, offset) || go(y, offset)) return true;
-  } else if (is(Operation::Max)) {
-    if (go(x, offset) && go(y, offset)) return true;
-  } else if (is(Operation::Select)) {
-    // Each side is only wanted where the condition says so.
-    const std::size_t facts = known_.size();
-    const std::size_t refined = undo_.size();
-    assume(x, true, {});
-    const bool first = go(y, offset);
-    undo(facts, refined);
-    assume(x, false, {});
-    const bool second = first && go(expr.args[2], offset);
-    undo(facts, refined);
-    if (second) return true;
-  } else if (is(Operation::Shr, Operation::Div, Operation::Mod, Operation::SubSat)) {
-    if (go(x, offset)) return true;
-    if (is(Operation::Mod) && least(y) >= 1 && go(y, offset - 1)) return true;
+    return fits && go(x, offset - least(y));
   }
-  // What is known to be larger, the latest first.
+  if (is(Operation::Min, Operation::BitAnd)) return go(x, offset) || go(y, offset);
+  if (is(Operation::Max)) return go(x, offset) && go(y, offset);
+  if (is(Operation::Select)) {
+    // Each side is only wanted where the condition says so.
+    const auto goes_if = [&](bool holds, ExprId side) {
+      const std::size_t facts = known_.size();
+      const std::size_t refined = undo_.size();
+      assume(x, holds, {});
+      const bool goes = go(side, offset);
+      undo(facts, refined);
+      return goes;
+    };
+    return goes_if(true, y) && goes_if(false, expr.args[2]);
+  }
+  if (is(Operation::Shr, Operation::Div, Operation::SubSat)) return go(x, offset);
+  if (!is(Operation::Mod)) return false;
+  return go(x, offset) || (least(y) >= 1 && go(y, offset - 1));
+}
+
+// By what is known to be larger, the latest first.
+bool Ranges::prove_by_facts(ExprId a, std::int64_t offset, ExprId b, unsigned depth,
+                            Reason& reason) {
   const std::size_t end = known_.size() - std::min(known_.size(), kMaxFacts);
   for (std::size_t i = known_.size(); i-- > end;) {
     const Fact fact = known_[i];
@@ -474,7 +474,7 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
       const Expr left = nodes_[fact.a];
       if (left.op != Operation::Add || (left.args[0] != a && left.args[1] != a)) continue;
       const ExprId c = left.args[left.args[0] == a ? 1 : 0];
-      if (hi + most(c) > kTop) continue;
+      if (most(a) + most(c) > static_cast<std::int64_t>(kMost)) continue;
       by -= least(c);
     }
     Reason trial = reason;
@@ -482,8 +482,7 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
     if (!found && fact.strict && nodes_[fact.b].op == Operation::SubSat) {
       // Something is less than it, so it has not been cut off at zero.
       const Expr right = nodes_[fact.b];
-      const std::int64_t c = least(right.args[1]);
-      found = prove(right.args[0], by - c, b, depth - 1, trial);
+      found = prove(right.args[0], by - least(right.args[1]), b, depth - 1, trial);
     }
     if (!found) continue;
     reason = trial;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "vyre/ir/eval.h"
 #include "vyre/passes/affine.h"
 #include "vyre/passes/formulas.h"
 #include "vyre/passes/pass.h"
@@ -21,39 +22,23 @@ constexpr std::uint32_t kNever = 0xffffffff;
 
 // --- What need not begin as zeros ---------------------------------------------------------------
 
-// A sum of the local ids, each times a factor, and a number; nothing for anything else.
-using Factors = std::array<std::uint32_t, 4>;
-std::optional<Factors> factors_of(const Body& body, const std::vector<ExprId>& bound, ExprId id,
-                                  int depth = 0) {
+// The value of a sum of local ids, each times a number, in one invocation; nothing for anything
+// else.
+std::optional<std::uint32_t> value_of(const Body& body, const std::vector<ExprId>& bound, ExprId id,
+                                      const std::array<std::uint32_t, 3>& local_id, int depth = 0) {
   const Expr& expr = body[id];
   if (depth > kMaxTerms) return std::nullopt;
-  const auto of = [&](ExprId arg) { return factors_of(body, bound, arg, depth + 1); };
-  const auto scaled = [](std::optional<Factors> a, std::uint32_t factor) {
-    for (std::size_t i = 0; a && i < 4; ++i) (*a)[i] *= factor;
-    return a;
-  };
-  const auto literal = [&](ExprId arg) { return body[arg].op == Operation::Literal; };
-  if (expr.op == Operation::Literal) return Factors{0, 0, 0, expr.imm};
-  if (expr.op == Operation::LocalId) {
-    Factors own{};
-    own[expr.detail] = 1;
-    return own;
-  }
+  const auto of = [&](ExprId arg) { return value_of(body, bound, arg, local_id, depth + 1); };
+  if (expr.op == Operation::Literal) return expr.imm;
+  if (expr.op == Operation::LocalId) return local_id[expr.detail];
   if (expr.op == Operation::Local && bound[expr.imm].exists()) return of(bound[expr.imm]);
-  if (expr.op == Operation::Add) {
-    std::optional<Factors> a = of(expr.args[0]);
-    const std::optional<Factors> b = of(expr.args[1]);
-    if (!a || !b) return std::nullopt;
-    for (std::size_t i = 0; i < 4; ++i) (*a)[i] += (*b)[i];
-    return a;
-  }
-  if (expr.op == Operation::Mul && literal(expr.args[1])) {
-    return scaled(of(expr.args[0]), body[expr.args[1]].imm);
-  }
-  if (expr.op == Operation::Shl && literal(expr.args[1])) {
-    return scaled(of(expr.args[0]), std::uint32_t{1} << (body[expr.args[1]].imm & 31));
-  }
-  return std::nullopt;
+  const bool scales = expr.op == Operation::Mul || expr.op == Operation::Shl;
+  if (expr.op != Operation::Add && !scales) return std::nullopt;
+  if (scales && body[expr.args[1]].op != Operation::Literal) return std::nullopt;
+  const auto a = of(expr.args[0]);
+  const auto b = of(expr.args[1]);
+  if (!a || !b) return std::nullopt;
+  return eval(expr.op, DataType::U32, {{*a}}, {{*b}}).lanes[0];
 }
 
 // The statements that access a buffer: the first one, the last one, the first that loads.
@@ -103,16 +88,17 @@ std::vector<StmtId> ends_of_blocks(const Body& body) {
   return ends;
 }
 
-// Whether an index is the number of the invocation in its workgroup.
+// Whether an index is the number of the invocation in its workgroup. Such sums are what they are
+// for the first invocation, and how they grow along each axis.
 bool is_own_number(const Program& program, ExprId index) {
   const auto& size = program.workgroup_size;
-  std::optional<Factors> found = factors_of(program.body, bound_values(program.body), index);
-  if (!found) return false;
-  const Factors own{1, size[0], size[0] * size[1], 0};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (size[axis] == 1) (*found)[axis] = own[axis];
-  }
-  return *found == own;
+  const std::vector<ExprId> bound = bound_values(program.body);
+  const auto is = [&](const std::array<std::uint32_t, 3>& local_id, std::uint32_t number) {
+    return value_of(program.body, bound, index, local_id) == number;
+  };
+  return is({0, 0, 0}, 0) && (size[0] == 1 || is({1, 0, 0}, 1)) &&
+         (size[1] == 1 || is({0, 1, 0}, size[0])) &&
+         (size[2] == 1 || is({0, 0, 1}, size[0] * size[1]));
 }
 
 // By buffer: workgroup memory of which somebody could see that it did not begin as zeros.
