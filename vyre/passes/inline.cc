@@ -181,10 +181,8 @@ class Inliner {
       number_ = std::max(number_, number_behind(buffer.name));
     }
     Frame frame(body);
-    for (std::size_t i = 0; i < body.locals.size(); ++i) {
-      frame.locals[i] = {LocalId{i}, {}};
-      out_.locals.push_back(body.locals[i]);
-    }
+    out_.locals = body.locals;
+    for (std::size_t i = 0; i < body.locals.size(); ++i) frame.locals[i] = local(LocalId{i});
     statements(frame, {StmtId{0u}, StmtId{body.stmts.size()}});
     if (const std::optional<StmtId> deep = too_deep(out_); deep && !failure_) {
       site_ = sites_of_[deep->index];
@@ -200,19 +198,13 @@ class Inliner {
   }
 
  private:
-  // What stands for a local of a body that is expanded: a local of the result, or an expression.
-  struct Stand {
-    LocalId local;
-    ExprId expr;
-  };
-
   // A body that is being expanded: the caller's, or that of an op for one call.
   struct Frame {
     explicit Frame(const Body& source)
         : body(source), locals(source.locals.size()), copies(source.exprs.size()) {}
 
     const Body& body;
-    std::vector<Stand> locals;
+    std::vector<ExprId> locals;  // what each is in the result
     struct Copy {
       ExprId expr;
       std::uint64_t statement = 0;  // for which it holds; 0: for all
@@ -344,10 +336,7 @@ class Inliner {
     if (expr.op == Operation::Literal) {
       return literal(type_of_detail(expr), literal_bits(frame.body, expr));
     }
-    if (expr.op == Operation::Local) {
-      const Stand& stand = frame.locals[expr.imm];
-      return stand.expr.exists() ? stand.expr : local(stand.local);
-    }
+    if (expr.op == Operation::Local) return frame.locals[expr.imm];
     if (expr.op == Operation::Call) return call(frame.body.callees[expr.imm], args);
     return make(expr.op, expr.detail, expr.imm, args);
   }
@@ -413,7 +402,7 @@ class Inliner {
       const bool deep = depths_[args[i].index] > 1 && callee.uses[i] > 0 &&
                         depths_[args[i].index] + callee.depth > kManyLevels;
       if (many || deep) args[i] = bind(declare(frame, callee.body().locals[i].name), args[i]);
-      frame.locals[i] = {{}, args[i]};
+      frame.locals[i] = args[i];
     }
     return copy(frame, std::get<Return>(callee.body().stmts[0]).value);
   }
@@ -425,16 +414,14 @@ class Inliner {
     // What cannot change on the way needs no local of its own.
     const Operation op = out_[arg].op;
     const bool fixed = op == Operation::Literal || op == Operation::Local;
-    frame.locals[i] = {{}, arg};
+    frame.locals[i] = arg;
     if (fixed && !callee.assigned[i]) return;
-    const LocalId own = declare(frame, name);
-    bind(own, arg);
-    frame.locals[i] = {own, {}};
+    const ExprId own = frame.locals[i] = bind(declare(frame, name), arg);
     if (!callee.assigned[i] || !varies_[arg.index]) return;
     // The local stands for the argument in the rest of the statement, so another one changes.
     const LocalId copy = declare(frame, name);
-    add(Let{copy, local(own)});
-    frame.locals[i] = {copy, {}};
+    add(Let{copy, own});
+    frame.locals[i] = local(copy);
   }
 
   // An op of several statements; gives the expression that is its result.
@@ -604,11 +591,11 @@ class Inliner {
     });
     if (failure_) return here();
     if (LocalId* named = local_of(stmt); named != nullptr && named->exists()) {
-      Stand& stand = frame.locals[named->index];
+      ExprId& own = frame.locals[named->index];
       if (frame.callee != nullptr && declared(stmt).exists()) {
-        stand = {declare(frame, frame.body[*named].name), {}};
+        own = local(declare(frame, frame.body[*named].name));
       }
-      *named = stand.local;
+      *named = LocalId{out_[own].imm};
     }
     add(stmt);
     return StmtId{here().index - 1};

@@ -42,7 +42,6 @@ class Unroller {
         varies_(spread(body_, [](const Expr& expr) { return expr.op == Operation::Local; })),
         locals_(body_.locals.size()) {
     loops == Loops::Whole ? plan() : plan_partly();
-    for (std::uint32_t i = 0; i < body_.locals.size(); ++i) names_.emplace_back(i);
   }
 
   bool finds_any() const { return any_; }
@@ -211,12 +210,11 @@ class Unroller {
     for (ExprId at : touched_) memo_[at.index] = {};
     touched_.clear();
     if (LocalId* local = local_of(stmt); local != nullptr && local->exists()) {
+      ExprId& own = locals_[local->index];
       if (declared(stmt).exists() && copies_ > 0) {
-        const LocalId fresh = draft_.declare(body_[*local].name, draft_.type(*local));
-        names_[local->index] = fresh;
-        locals_[local->index] = draft_.make().local(fresh);
+        own = draft_.make().local(draft_.declare(body_[*local].name, draft_.type(*local)));
       }
-      *local = names_[local->index];
+      if (own.exists()) *local = LocalId{draft_.body()[own].imm};
     }
     return stmt;
   }
@@ -227,7 +225,6 @@ class Unroller {
   std::vector<ExprId> memo_;
   std::vector<bool> varies_;    // per expression: mentions a local
   std::vector<ExprId> locals_;  // per local: what stands for it; none: itself
-  std::vector<LocalId> names_;
   std::vector<ExprId> touched_;
   std::vector<Frame> stack_;
   std::uint32_t copies_ = 0;  // open rounds
