@@ -17,8 +17,8 @@ namespace {
 // Beyond these an argument is bound to a local: as many expressions more, and as many levels.
 constexpr std::uint32_t kManyExprs = 1000;
 constexpr std::uint32_t kManyLevels = 500;
-// So many statements with early returns become nested branches; more stand in a loop of one round,
-// which the returns leave.
+// Up to this many statements with early returns become nested branches; more are put in a loop of
+// one round, which the returns leave.
 constexpr std::size_t kManyReturns = 8;
 
 // --- What is known about an op ------------------------------------------------------------------
@@ -152,10 +152,10 @@ Callee study(const Op& op) {
 // --- Expansion ----------------------------------------------------------------------------------
 
 // The names of the locals that an expansion makes start with "__call" and a number. This is the
-// least number behind all that a name already has.
+// least number after all that a name already has.
 constexpr std::string_view kPrefix = "__call";
 
-std::uint32_t number_behind(std::string_view name) {
+std::uint32_t number_after(std::string_view name) {
   if (!name.starts_with(kPrefix)) return 0;
   std::uint32_t number = 0;
   for (char c : name.substr(kPrefix.size())) {
@@ -176,9 +176,9 @@ class Inliner {
 
   // `kind` is what the body is of: "program" or "op".
   Result<Body> expand(const Body& body, std::string_view kind, std::uint32_t parameters) {
-    for (const Local& own : body.locals) number_ = std::max(number_, number_behind(own.name));
+    for (const Local& own : body.locals) number_ = std::max(number_, number_after(own.name));
     for (const BufferDecl& buffer : buffers_) {
-      number_ = std::max(number_, number_behind(buffer.name));
+      number_ = std::max(number_, number_after(buffer.name));
     }
     Frame frame(body);
     out_.locals = body.locals;
@@ -217,7 +217,7 @@ class Inliner {
     LocalId result;
     LocalId done;           // set where a `return` leaves a loop of the op
     std::size_t loops = 0;  // open loops of the op itself
-    bool once = false;      // it stands in a loop of one round
+    bool once = false;      // it is in a loop of one round
     std::unordered_map<std::string, std::uint32_t> names;  // how often each was wanted
   };
 
@@ -304,7 +304,7 @@ class Inliner {
 
   // --- Expressions
 
-  // The copy of an expression of the frame's body. What its calls need stands in front.
+  // The copy of an expression of the frame's body. What its calls need comes first.
   ExprId copy(Frame& frame, ExprId root) {
     const auto done = [&](ExprId id) {
       const Frame::Copy& copy = frame.copies[id.index];
@@ -368,9 +368,9 @@ class Inliner {
     value = settled(value);
     add(Let{to, value});
     ++bound_;
-    const ExprId stand = local(to);
-    if (varies_[value.index]) replaced_[value.index] = stand;
-    return stand;
+    const ExprId bound = local(to);
+    if (varies_[value.index]) replaced_[value.index] = bound;
+    return bound;
   }
 
   const Callee& callee_of(const std::string& id) {
@@ -418,7 +418,7 @@ class Inliner {
     if (fixed && !callee.assigned[i]) return;
     const ExprId own = frame.locals[i] = bind(declare(frame, name), arg);
     if (!callee.assigned[i] || !varies_[arg.index]) return;
-    // The local stands for the argument in the rest of the statement, so another one changes.
+    // The local is the argument in the rest of the statement, so another one changes.
     const LocalId copy = declare(frame, name);
     add(Let{copy, own});
     frame.locals[i] = local(copy);
@@ -616,7 +616,7 @@ class Inliner {
   std::vector<bool> varies_;           // and whether it loads what may be written meanwhile
   std::uint64_t written_ = 0;          // expressions of the result, as written out
 
-  // The calls that were expanded, each with the one in which it stands; 0 is the caller itself.
+  // The calls that were expanded, each with the one that it is in; 0 is the caller itself.
   struct Site {
     const Op* op;
     std::uint32_t parent;

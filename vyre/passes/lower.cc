@@ -61,8 +61,8 @@ std::vector<Written> written_rows() {
   };
 }
 
-// The text with the words that the head of lower.def explains replaced, where words have so many
-// bits.
+// The text with the words that the head of lower.def explains replaced, where words have
+// `word_bits` bits.
 std::string filled(std::string_view text, DataType type, unsigned word_bits) {
   const unsigned width = info(type).width / 32 * word_bits;
   const std::string own(vyre::text(type));

@@ -127,7 +127,7 @@ std::optional<Ends> product_ends(const Range& a, const Range& b) {
 }
 
 // With 2^s and 2^t split off two factors, the product of the rests is known in as many low bits as
-// both of them are, and stands s + t bits higher.
+// both of them are, and is s + t bits higher.
 Range times(const Range& a, const Range& b) {
   const int known_a = std::countr_one(a.zeros | a.ones);
   const int known_b = std::countr_one(b.zeros | b.ones);

@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kMaxDepth = 10;
 constexpr unsigned kMaxSteps = 200;
 constexpr std::size_t kMaxFacts = 48;
-// In a body that nests deeply, so many blocks are followed exactly.
+// In a body that nests deeply, only that many blocks are followed exactly.
 constexpr std::size_t kExactBlocks = 8;
 // How deep a range is computed anew where more is known than where its value was made.
 constexpr unsigned kRangeDepth = 12;
@@ -73,7 +73,7 @@ void Ranges::go_to(StmtId stmt) {
   }
 }
 
-// What a loop assigns may be anything, inside and behind it.
+// What a loop assigns may be anything, inside and after it.
 void Ranges::forget_assigned(StmtId first, StmtId end) {
   graph_.for_each_assignment(first, end, [&](StmtId, LocalId local, bool is_first) {
     if (is_first) forget(local);
@@ -221,8 +221,7 @@ Range Ranges::computed(ExprId id, Operand operand) {
   switch (expr.op) {
     case Operation::Literal: {
       const Bits bits = literal_bits(nodes_, expr);
-      const std::uint64_t high = width == 64 ? bits.lanes[1] : 0;
-      return constant(width, bits.lanes[0] | high << 32);
+      return constant(width, bits.lanes[0] | std::uint64_t{bits.lanes[1]} << 32);
     }
     case Operation::Local: return unknowns_[expr.imm];
     case Operation::Load: {
@@ -417,35 +416,32 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
   if (depth == 0 || ++steps_ > kMaxSteps || offset > kFar || offset < -kFar) return false;
   if (a == b) return offset < 0;
   if (most(a) + offset < least(b)) return true;
-  return prove_by_operands(a, offset, b, depth, reason) ||
-         prove_by_facts(a, offset, b, depth, reason);
-}
-
-bool Ranges::prove_by_operands(ExprId a, std::int64_t offset, ExprId b, unsigned depth,
-                               Reason& reason) {
   const Expr expr = nodes_[a];
   const auto go = [&](ExprId to, std::int64_t by) { return prove(to, by, b, depth - 1, reason); };
   const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
   const ExprId x = expr.args[0];
   const ExprId y = expr.args[1];
-  if (is(Operation::Length)) {
-    if (orders_ == nullptr || nodes_[b].op != Operation::Length || offset >= 0) return false;
+  if (is(Operation::Length) && orders_ != nullptr && nodes_[b].op == Operation::Length &&
+      offset < 0) {
     const BufferId shorter{expr.imm};
     const BufferId longer{nodes_[b].imm};
-    if (orders_->lengths[shorter.index] > orders_->lengths[longer.index]) return false;
-    reason.orders.emplace_back(shorter, longer);
-    return true;
+    if (orders_->lengths[shorter.index] <= orders_->lengths[longer.index]) {
+      reason.orders.emplace_back(shorter, longer);
+      return true;
+    }
   }
-  // A sum that wraps around is less than one that does not.
-  if (is(Operation::Add)) return go(x, offset + most(y)) || go(y, offset + most(x));
-  if (is(Operation::Sub)) {
+  if (is(Operation::Add)) {
+    // A sum that wraps around is less than one that does not.
+    if (go(x, offset + most(y)) || go(y, offset + most(x))) return true;
+  } else if (is(Operation::Sub)) {
     // Not below zero: by the ranges, or because y <= x follows from what is known.
     const bool fits = least(x) >= most(y) || prove(y, -1, x, depth - 1, reason);
-    return fits && go(x, offset - least(y));
-  }
-  if (is(Operation::Min, Operation::BitAnd)) return go(x, offset) || go(y, offset);
-  if (is(Operation::Max)) return go(x, offset) && go(y, offset);
-  if (is(Operation::Select)) {
+    if (fits && go(x, offset - least(y))) return true;
+  } else if (is(Operation::Min, Operation::BitAnd)) {
+    if (go(x, offset) || go(y, offset)) return true;
+  } else if (is(Operation::Max)) {
+    if (go(x, offset) && go(y, offset)) return true;
+  } else if (is(Operation::Select)) {
     // Each side is only wanted where the condition says so.
     const auto goes_if = [&](bool holds, ExprId side) {
       const std::size_t facts = known_.size();
@@ -455,11 +451,12 @@ bool Ranges::prove_by_operands(ExprId a, std::int64_t offset, ExprId b, unsigned
       undo(facts, refined);
       return goes;
     };
-    return goes_if(true, y) && goes_if(false, expr.args[2]);
+    if (goes_if(true, y) && goes_if(false, expr.args[2])) return true;
+  } else if (is(Operation::Shr, Operation::Div, Operation::Mod, Operation::SubSat)) {
+    if (go(x, offset)) return true;
+    if (is(Operation::Mod) && least(y) >= 1 && go(y, offset - 1)) return true;
   }
-  if (is(Operation::Shr, Operation::Div, Operation::SubSat)) return go(x, offset);
-  if (!is(Operation::Mod)) return false;
-  return go(x, offset) || (least(y) >= 1 && go(y, offset - 1));
+  return prove_by_facts(a, offset, b, depth, reason);
 }
 
 // By what is known to be larger, the latest first.

@@ -124,7 +124,6 @@ class Ranges {
   std::int64_t most(ExprId value) { return static_cast<std::int64_t>(range(value).hi); }
   std::int64_t least(ExprId value) { return static_cast<std::int64_t>(range(value).lo); }
   bool prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason);
-  bool prove_by_operands(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason);
   bool prove_by_facts(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason);
 
   const Program& program_;

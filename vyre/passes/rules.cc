@@ -18,8 +18,6 @@ constexpr RuleRow kRows[] = {
 #include "vyre/passes/rules.def"
 };
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
 // The operator that a text begins with: the longest, `<<` and not `<`.
 const OperationInfo* find_infix(std::string_view text) {
   const OperationInfo* longest = nullptr;
@@ -121,7 +119,7 @@ class PatternParser {
       return take(")") ? inside : fail();
     }
     std::size_t size = 0;
-    while (size < rest_.size() && (is_letter(rest_[size]) || is_digit(rest_[size]))) ++size;
+    while (size < rest_.size() && is_name_char(rest_[size])) ++size;
     const std::string_view word = rest_.substr(0, size);
     if (word.empty()) {
       for (const OperationInfo& row : all_operations()) {
@@ -292,7 +290,7 @@ struct Table {
   template <class Visit>
   void for_each_list(const Rule& rule, Visit visit) {
     const Of& table = of(rule);
-    // The classes that a look fits, from the first one to the one behind the last.
+    // The classes that a look fits, from the first one to the one after the last.
     const auto fits = [](Look look, std::size_t own, std::size_t count) {
       return look == kAnything ? std::pair(std::size_t{0}, count) : std::pair(own, own + 1);
     };

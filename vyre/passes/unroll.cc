@@ -224,7 +224,7 @@ class Unroller {
   std::vector<std::uint32_t> rounds_;  // per statement
   std::vector<ExprId> memo_;
   std::vector<bool> varies_;    // per expression: mentions a local
-  std::vector<ExprId> locals_;  // per local: what stands for it; none: itself
+  std::vector<ExprId> locals_;  // per local: what it is here; none: itself
   std::vector<ExprId> touched_;
   std::vector<Frame> stack_;
   std::uint32_t copies_ = 0;  // open rounds

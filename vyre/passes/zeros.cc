@@ -165,7 +165,7 @@ class Zeros {
   ExprId is_below(ExprId a, std::uint32_t end) {
     return f_.bind("exists", f_.less(a, f_.number(end)));
   }
-  // The first element that an invocation writes, of so many at a time, and whether it is there
+  // The first element that an invocation writes, with `width` at a time, and whether it is there
   // where that many invocations have something left to write; none: it is.
   ExprId first_of(std::uint32_t width) {
     ExprId& first = firsts_[width];
