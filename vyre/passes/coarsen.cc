@@ -234,18 +234,21 @@ class Writer {
     ExprId exists;  // whether the dispatch has its workgroup; none: it does
     std::vector<LocalId> locals;
     std::vector<BufferId> buffers;
-    std::vector<ExprId> memo;        // of this statement
-    std::vector<ExprId> conditions;  // of the `if`s that are open, with all those around
-    std::vector<ExprId> tests;       // their own ones
-    std::vector<Store> stores;       // that are still to be written
+    std::vector<ExprId> memo;  // of this statement
+    struct Taken {
+      ExprId test;
+      ExprId runs;  // with those of all around
+    };
+    std::vector<Taken> open;    // the `if`s
+    std::vector<Store> stores;  // that are still to be written
   };
   bool differs(ExprId id) const { return differences_.exprs[id.index]; }
   bool differs(LocalId id) const { return differences_.locals[id.index]; }
-  bool parts() const { return !copies_[0].conditions.empty(); }
+  bool parts() const { return !copies_[0].open.empty(); }
 
   // What has to hold for an invocation to be here, if anything.
   static ExprId condition(const Copy& copy) {
-    return copy.conditions.empty() ? copy.exists : copy.conditions.back();
+    return copy.open.empty() ? copy.exists : copy.open.back().runs;
   }
 
   // Whether it is 0 or 1, or a local that may be.
@@ -266,8 +269,8 @@ class Writer {
   // The index of an access, and nowhere where the condition does not hold. An invocation without a
   // workgroup does no harm in workgroup memory where one that has a workgroup goes too.
   ExprId guarded(const Copy& copy, BufferId buffer, ExprId source, ExprId index) {
-    const bool is_own = is_workgroup(draft_.from().buffers[buffer.index]) &&
-                        copy.conditions.empty() && !differs(source);
+    const bool is_own =
+        is_workgroup(draft_.from().buffers[buffer.index]) && copy.open.empty() && !differs(source);
     return f_.when(is_own ? ExprId{} : condition(copy), index);
   }
 
@@ -321,6 +324,13 @@ class Writer {
     return copy.locals[local.index];
   }
 
+  // Where a store or an atomic goes.
+  ExprId place(Copy& copy, BufferId buffer, ExprId source) {
+    const ExprId index = value(copy, source);
+    return guarded(copy, buffer, source, loads_[source.index] ? bound_first(source, index) : index);
+  }
+  // What it takes.
+  ExprId input(Copy& copy, ExprId source) { return bound_first(source, value(copy, source)); }
   // Before what is stored: all copies load first.
   ExprId bound_first(ExprId source, ExprId value) {
     const bool is_leaf = operands(body_, body_[source]).empty();
@@ -361,11 +371,10 @@ class Writer {
         [&](const If& branch) {
           if (!opens(id)) return put_once();
           for (Copy& copy : copies_) {
-            copy.tests.push_back(f_.bind("taken", test(value(copy, branch.condition))));
+            const ExprId taken = f_.bind("taken", test(value(copy, branch.condition)));
             const ExprId around = condition(copy);
-            copy.conditions.push_back(around.exists()
-                                          ? f_.bind("runs", f_.both(around, copy.tests.back()))
-                                          : copy.tests.back());
+            copy.open.push_back(
+                {taken, around.exists() ? f_.bind("runs", f_.both(around, taken)) : taken});
           }
         },
         [&](const For&) { put_once(); }, [&](const Block&) { put_once(); },
@@ -382,13 +391,11 @@ class Writer {
       return;
     }
     for (Copy& copy : copies_) {
-      copy.conditions.pop_back();
-      if (goes_on) {
-        const ExprId other = make_.make(Operation::LogicalNot, {copy.tests.back()});
-        copy.conditions.push_back(f_.bind("runs", f_.both(condition(copy), other)));
-      } else {
-        copy.tests.pop_back();
-      }
+      const ExprId taken = copy.open.back().test;
+      copy.open.pop_back();
+      if (!goes_on) continue;
+      const ExprId other = make_.make(Operation::LogicalNot, {taken});
+      copy.open.push_back({taken, f_.bind("runs", f_.both(condition(copy), other))});
     }
   }
 
@@ -405,11 +412,8 @@ class Writer {
     const bool is_same = is_workgroup(draft_.from().buffers[store.buffer.index]) &&
                          !differences_.buffers[store.buffer.index];
     each(!is_same, [&](Copy& copy) {
-      const ExprId index = value(copy, store.index);
-      const ExprId first = loads_[store.index.index] ? bound_first(store.index, index) : index;
-      copy.stores.push_back({copy.buffers[store.buffer.index],
-                             guarded(copy, store.buffer, store.index, first),
-                             bound_first(store.value, value(copy, store.value))});
+      const ExprId index = place(copy, store.buffer, store.index);
+      copy.stores.push_back({copy.buffers[store.buffer.index], index, input(copy, store.value)});
     });
   }
   // Stores in a row wait for what all copies load, and those of one copy stay together: neighbours
@@ -425,13 +429,9 @@ class Writer {
     std::vector<Atomic> all;
     for (Copy& copy : copies_) {
       Atomic own = atomic;
-      const ExprId index = value(copy, atomic.index);
-      const ExprId first = loads_[atomic.index.index] ? bound_first(atomic.index, index) : index;
-      own.index = guarded(copy, atomic.buffer, atomic.index, first);
-      if (atomic.expected.exists()) {
-        own.expected = bound_first(atomic.expected, value(copy, atomic.expected));
-      }
-      own.value = bound_first(atomic.value, value(copy, atomic.value));
+      own.index = place(copy, atomic.buffer, atomic.index);
+      if (atomic.expected.exists()) own.expected = input(copy, atomic.expected);
+      own.value = input(copy, atomic.value);
       if (atomic.result.exists()) own.result = declare(copy, atomic.result);
       all.push_back(own);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <numeric>
 
 #include "vyre/base/text.h"
@@ -136,11 +137,9 @@ class PatternParser {
 
   std::uint8_t number(std::string_view word) {
     PatternNode node;
-    const bool hexadecimal = word.starts_with("0x");
-    for (char c : word.substr(hexadecimal ? 2 : 0)) {
-      const auto digit = static_cast<std::uint32_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
-      node.number = node.number * (hexadecimal ? 16 : 10) + digit;
-    }
+    const bool is_hex = word.starts_with("0x");
+    if (is_hex) word.remove_prefix(2);
+    std::from_chars(word.data(), word.data() + word.size(), node.number, is_hex ? 16 : 10);
     return add(node);
   }
 
