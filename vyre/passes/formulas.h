@@ -46,6 +46,12 @@ struct Formulas {
     draft.add(Let{local, value});
     return make.local(local);
   }
+  // Opens a loop of so many rounds, and gives the number of the current one.
+  ExprId open_loop(std::string_view name, std::uint32_t rounds) {
+    const LocalId round = draft.declare(name, DataType::U32);
+    draft.open(For{round, number(0), number(rounds), {}});
+    return make.local(round);
+  }
   // Ends the invocations for which the condition holds.
   void end_if(ExprId condition) {
     draft.open(If{condition, {}, {}});

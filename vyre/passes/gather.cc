@@ -77,20 +77,16 @@ class Gather {
     const ExprId group = f_.id(Operation::WorkgroupId);
     const ExprId first = f_.bind("first", f_.times(group, kSteps * each));
     const ExprId rest = f_.bind("rest", f_.make.make(Operation::Sub, {last, first}));
-    const LocalId step = draft.declare("step", DataType::U32);
-    draft.open(For{step, f_.number(0), f_.number(kSteps), {}});
-    group_ = f_.sum(f_.times(group, kSteps), f_.make.local(step));
+    const ExprId step = f_.open_loop("step", kSteps);
+    group_ = f_.sum(f_.times(group, kSteps), step);
     const ExprId distance =
-        f_.bind("distance", f_.sum(f_.times(f_.make.local(step), each), f_.id(Operation::LocalId)));
+        f_.bind("distance", f_.sum(f_.times(step, each), f_.id(Operation::LocalId)));
     invocation_ = f_.bind("begins", f_.sum(first, distance));  // coarse programs have their own
     const auto is_below = [&](ExprId a, ExprId b) { return f_.make.make(Operation::Le, {a, b}); };
     draft.open(If{f_.both(is_below(distance, rest), is_below(invocation_, last)), {}, {}});
     // What ends an invocation only ends its step.
     const bool returns = has_returns();
-    if (returns) {
-      const LocalId once = draft.declare("once", DataType::U32);
-      draft.open(For{once, f_.number(0), f_.number(1), {}});
-    }
+    if (returns) f_.open_loop("once", 1);
     rewrite(draft, *this);
     if (returns) draft.close();
     draft.close();

@@ -144,9 +144,8 @@ class Zeros {
       for (std::uint32_t i = 0; i < width; ++i) store(id, exists, f_.sum(first, more + i));
     };
     if (chunks > kWrittenOut * threads_) {
-      const LocalId round = f_.draft.declare("round", DataType::U32);
-      f_.draft.open(For{round, f_.number(0), f_.number((chunks + threads_ - 1) / threads_), {}});
-      const ExprId number = f_.sum(f_.times(f_.make.local(round), threads_), thread_);
+      const ExprId round = f_.open_loop("round", (chunks + threads_ - 1) / threads_);
+      const ExprId number = f_.sum(f_.times(round, threads_), thread_);
       const ExprId at = f_.bind("at", f_.times(number, width));
       stretch(chunks % threads_ == 0 ? ExprId{} : is_below(at, chunks * width), at, 0);
       f_.draft.close();
