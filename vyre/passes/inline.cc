@@ -54,13 +54,15 @@ Blocks blocks_of(const Body& body, StmtId id) {
 
 struct Callee {
   const Op* op = nullptr;
-  std::vector<bool> assigned;       // per local: it gets another value later
-  std::vector<std::uint32_t> uses;  // per parameter, in an op of one expression, as written out
-  std::vector<bool> returns;        // per statement: it is or contains a `return`
-  std::vector<bool> leaves;         // per statement: every way through it returns
-  std::uint32_t depth = 0;          // of the expression, in an op of one
-  bool in_loop = false;             // a loop contains a `return`
-  bool nests = false;               // early returns can be nested in `else` blocks
+  std::vector<bool> assigned;  // per local: it gets another value later
+  // Of an op of one expression, as written out.
+  std::vector<std::uint32_t> uses;  // per parameter
+  std::uint32_t depth = 0;
+  // Of any other.
+  std::vector<bool> returns;  // per statement: it is or contains a `return`
+  std::vector<bool> leaves;   // per statement: every way through it returns
+  bool in_loop = false;       // a loop contains a `return`
+  bool nests = false;         // early returns can be nested in `else` blocks
 
   const Body& body() const { return op->body; }
   bool any_in(const Part& block, const std::vector<bool>& table) const {
@@ -132,9 +134,11 @@ Callee study(const Op& op) {
   Callee callee;
   callee.op = &op;
   callee.assigned = assigned_locals(body);
-  find_returns(callee);
-  find_nesting(callee);
-  if (!callee.is_expression()) return callee;
+  if (!callee.is_expression()) {
+    find_returns(callee);
+    find_nesting(callee);
+    return callee;
+  }
   std::vector<std::uint32_t> times(body.exprs.size());
   times[std::get<Return>(body.stmts[0]).value.index] = 1;
   callee.uses.resize(parameters);

@@ -83,7 +83,8 @@ struct Demand {
 
 // Whether a loop has neither loops nor barriers in it.
 bool is_innermost(const Body& body, StmtId loop) {
-  for (StmtId id{loop.index + 1}; id < next(body, loop); ++id.index) {
+  const StmtId end = next(body, loop);
+  for (StmtId id{loop.index + 1}; id < end; ++id.index) {
     if (std::holds_alternative<For>(body[id]) || std::holds_alternative<Barrier>(body[id])) {
       return false;
     }
@@ -98,7 +99,7 @@ Demand demand_of(const Program& program, const Shapes& shapes) {
     if (shapes.uniformity[local]) return 0;
     return words(types[local]);
   };
-  const auto end_of = [&](std::uint32_t loop) { return next(body, StmtId{loop}).index; };
+  const auto end_of = [&](std::uint32_t loop) { return std::get<For>(body.stmts[loop]).end.index; };
   // Where a value is in use: from its declaration to where it is read last, or to the end of a loop
   // that begins between them.
   struct Life {

@@ -468,7 +468,7 @@ bool Ranges::prove_by_facts(ExprId a, std::int64_t offset, ExprId b, unsigned de
     std::int64_t by = offset - (fact.strict ? 1 : 0);
     if (fact.a != a) {
       // a + c < …, where that does not wrap around.
-      const Expr left = nodes_[fact.a];
+      const Expr& left = nodes_[fact.a];
       if (left.op != Operation::Add || (left.args[0] != a && left.args[1] != a)) continue;
       const ExprId c = left.args[left.args[0] == a ? 1 : 0];
       if (most(a) + most(c) > static_cast<std::int64_t>(kMost)) continue;

@@ -20,7 +20,7 @@ bool has_free_workgroups(const Program& program) {
 
 Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
   struct Ids {
-    Formulas f;
+    Draft& draft;
     const std::array<std::uint32_t, 3>& before;
     std::vector<ExprId> memo;
 
@@ -29,19 +29,19 @@ Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
         const bool local = expr.op == Operation::LocalId;
         if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
         const std::uint32_t size = before[expr.detail];
-        if (size == f.draft.from().workgroup_size[expr.detail]) return ExprId{};
+        if (size == draft.from().workgroup_size[expr.detail]) return ExprId{};
+        Formulas f{draft};
         return f.make.make(local ? Operation::Mod : Operation::Div,
                            {f.id(Operation::InvocationId, expr.detail), f.number(size)});
       };
-      f.draft.put(
-          with_roots(source, [&](ExprId root) { return copy_expr(f.draft, root, memo, id); }));
+      draft.put(with_roots(source, [&](ExprId root) { return copy_expr(draft, root, memo, id); }));
       return Keep::All;
     }
   };
   Program from = program;
   from.workgroup_size = size;
   Draft draft(from, kFold | kAlgebra | kStrength);
-  Ids pass{{draft}, program.workgroup_size, std::vector<ExprId>(program.body.exprs.size())};
+  Ids pass{draft, program.workgroup_size, std::vector<ExprId>(program.body.exprs.size())};
   rewrite(draft, pass);
   Program result = std::move(draft).finish();
   if (result.body == program.body) return result;

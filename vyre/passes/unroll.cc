@@ -55,10 +55,11 @@ class Unroller {
  private:
   // Loops that have neither loops nor barriers in them, and a number of rounds that fits.
   void plan_partly() {
-    const std::vector<std::uint32_t> sizes = written_out(body_).sizes;
+    std::vector<std::uint32_t> sizes;  // where they are wanted
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       const std::uint32_t times = rounds_of(body_, body_.stmts[i]);
       if (times % kPartly != 0 || times <= kPartly) continue;
+      if (sizes.empty()) sizes = written_out(body_).sizes;
       std::uint64_t inside = 0;
       bool is_plain = true;
       for (std::uint32_t k = i + 1; k < next(body_, StmtId{i}).index; ++k) {
