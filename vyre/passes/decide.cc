@@ -64,7 +64,9 @@ class Deciding {
     const ExprId a = ranges_.value(args[0]);
     const ExprId b = ranges_.value(args[1]);
     if (range_width(ranges_.type(a)) == 0) return {};
-    if (const auto holds = outcome(expr.op, a, b)) return constant(*holds ? 1 : 0);
+    if (gives_truth(expr.op)) {
+      if (const auto holds = outcome(expr.op, a, b)) return constant(*holds ? 1 : 0);
+    }
     const bool is_signed = has_sign(ranges_.type(a));
     const bool plain = ranges_.type(a) == DataType::U32;
     const Range ra = ranges_.range(a);
