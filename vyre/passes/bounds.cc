@@ -111,48 +111,47 @@ std::vector<Assumption> assumptions_of(const Program& program, const DispatchFac
   return list;
 }
 
-Bounds bounds_of(const Program& program, const DispatchFacts* facts, const EachStatement& each) {
-  const Body& body = program.body;
-  Bounds bounds;
-  Ranges always(program);
-  std::optional<Ranges> here;
-  if (facts != nullptr) here.emplace(program, facts);
-  bool exact = false;  // something takes more from the facts than the order of lengths
+namespace {
+
+class Judge {
+ public:
+  Judge(const Program& program, const DispatchFacts* facts)
+      : program_(program), facts_(facts), always_(program) {
+    if (facts != nullptr) here_.emplace(program, facts);
+  }
+
+  Bounds run(const EachStatement& each) {
+    const Body& body = program_.body;
+    const std::vector<bool> has_load =
+        spread(body, [](const Expr& expr) { return expr.op == Operation::Load; });
+    Mentions mentions(body);
+    std::vector<ExprId> loads;
+    for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
+      always_.go_to(id);
+      if (here_) here_->go_to(id);
+      loads.clear();
+      mentions.visit(id, [&](ExprId at) {
+        if (body[at].op == Operation::Load) loads.push_back(at);
+        return has_load[at.index];
+      });
+      std::ranges::sort(loads);
+      for (ExprId load : loads) judge({id, load, BufferId{body[load].imm}, body[load].args[0]});
+      visit(
+          body[id], [&](const Store& store) { judge({id, {}, store.buffer, store.index}); },
+          [&](const Atomic& atomic) { judge({id, {}, atomic.buffer, atomic.index}); },
+          Nothing<Let, Assign, If, For, Block, Break, Return, Barrier>{});
+      if (each) each(id, always_, bounds_);
+    }
+    if (exact_) assume_facts();
+    return std::move(bounds_);
+  }
+
+ private:
   using Verdict = CheckedAccess::Verdict;
-  const auto verdict_on = [&](CheckedAccess& access, ExprId at) {
-    const ExprId index = always.value(at);
-    const ExprId length = always.length(access.buffer);
-    access.most = always.range(index).hi;
-    if (const auto reason = always.less(index, 0, length)) {
-      access.guard = reason->guard;
-      return Verdict::Proved;
-    }
-    if (facts != nullptr) {
-      if (const auto ordered = always.less(index, 0, length, facts)) {
-        access.guard = ordered->guard;
-        access.orders = ordered->orders;
-        for (const auto& [shorter, longer] : ordered->orders) {
-          add(bounds.assumptions, {Assumption::Kind::Order, 0, shorter, longer, 0, 0});
-        }
-        return Verdict::Specialised;
-      }
-      if (const auto special = here->less(here->value(at), 0, here->length(access.buffer))) {
-        access.guard = special->guard;
-        exact = true;
-        if (is_sized_by_host(program.buffers[access.buffer.index])) {
-          add(bounds.assumptions, {Assumption::Kind::AtLeast,
-                                   0,
-                                   access.buffer,
-                                   {},
-                                   0,
-                                   facts->lengths[access.buffer.index]});
-        }
-        return Verdict::Specialised;
-      }
-    }
-    return Verdict::Checked;
-  };
-  const auto judge = [&](CheckedAccess access) {
+  using Kind = Assumption::Kind;
+
+  void judge(CheckedAccess access) {
+    const Body& body = program_.body;
     const Expr& index = body[access.index];
     const auto is_nowhere = [&](ExprId id) {
       return body[id].op == Operation::Literal && body[id].imm == 0xffffffff;
@@ -160,51 +159,69 @@ Bounds bounds_of(const Program& program, const DispatchFacts* facts, const EachS
     if (index.op == Operation::Select && is_nowhere(index.args[2])) {
       access.condition = index.args[0];
       access.inner = index.args[1];
-      const std::uint64_t most = always.range(always.value(access.index)).hi;
-      const Ranges::Assumed assumed(always, always.value(access.condition));
+      const std::uint64_t most = always_.range(always_.value(access.index)).hi;
+      const Ranges::Assumed assumed(always_, always_.value(access.condition));
       std::optional<Ranges::Assumed> too;
-      if (here) too.emplace(*here, here->value(access.condition));
+      if (here_) too.emplace(*here_, here_->value(access.condition));
       access.inner_verdict = verdict_on(access, access.inner);
       access.inner_most = std::exchange(access.most, most);
     } else {
       access.verdict = verdict_on(access, access.index);
     }
-    bounds.accesses.push_back(access);
-  };
+    bounds_.accesses.push_back(std::move(access));
+  }
 
-  const std::vector<bool> has_load =
-      spread(body, [](const Expr& expr) { return expr.op == Operation::Load; });
-  Mentions mentions(body);
-  std::vector<ExprId> loads;
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    const StmtId id{i};
-    always.go_to(id);
-    if (here) here->go_to(id);
-    loads.clear();
-    mentions.visit(id, [&](ExprId at) {
-      if (body[at].op == Operation::Load) loads.push_back(at);
-      return has_load[at.index];
-    });
-    std::ranges::sort(loads);
-    for (ExprId load : loads) {
-      judge({id, load, BufferId{body[load].imm}, body[load].args[0]});
+  Verdict verdict_on(CheckedAccess& access, ExprId at) {
+    const ExprId index = always_.value(at);
+    const ExprId length = always_.length(access.buffer);
+    access.most = always_.range(index).hi;
+    if (const auto reason = always_.less(index, 0, length)) {
+      access.guard = reason->guard;
+      return Verdict::Proved;
     }
-    visit(
-        body[id], [&](const Store& store) { judge({id, {}, store.buffer, store.index}); },
-        [&](const Atomic& atomic) { judge({id, {}, atomic.buffer, atomic.index}); },
-        Nothing<Let, Assign, If, For, Block, Break, Return, Barrier>{});
-    if (each) each(id, always, bounds);
-  }
-  if (!exact) return bounds;
-  for (const Assumption& assumption : assumptions_of(program, *facts)) {
-    if (assumption.kind == Assumption::Kind::Length) {
-      std::erase_if(bounds.assumptions, [&](const Assumption& other) {
-        return other.kind == Assumption::Kind::AtLeast && other.buffer == assumption.buffer;
-      });
+    if (facts_ == nullptr) return Verdict::Checked;
+    if (const auto ordered = always_.less(index, 0, length, facts_)) {
+      access.guard = ordered->guard;
+      access.orders = ordered->orders;
+      for (const auto& [shorter, longer] : ordered->orders) {
+        add(bounds_.assumptions, {Kind::Order, 0, shorter, longer, 0, 0});
+      }
+      return Verdict::Specialised;
     }
-    add(bounds.assumptions, assumption);
+    const auto special = here_->less(here_->value(at), 0, here_->length(access.buffer));
+    if (!special) return Verdict::Checked;
+    access.guard = special->guard;
+    exact_ = true;
+    if (is_sized_by_host(program_.buffers[access.buffer.index])) {
+      const std::uint32_t least = facts_->lengths[access.buffer.index];
+      add(bounds_.assumptions, {Kind::AtLeast, 0, access.buffer, {}, 0, least});
+    }
+    return Verdict::Specialised;
   }
-  return bounds;
+
+  void assume_facts() {
+    for (const Assumption& assumption : assumptions_of(program_, *facts_)) {
+      if (assumption.kind == Kind::Length) {
+        std::erase_if(bounds_.assumptions, [&](const Assumption& other) {
+          return other.kind == Kind::AtLeast && other.buffer == assumption.buffer;
+        });
+      }
+      add(bounds_.assumptions, assumption);
+    }
+  }
+
+  const Program& program_;
+  const DispatchFacts* facts_;
+  Ranges always_;
+  std::optional<Ranges> here_;  // with the facts
+  bool exact_ = false;          // something takes more from the facts than the order of lengths
+  Bounds bounds_;
+};
+
+}  // namespace
+
+Bounds bounds_of(const Program& program, const DispatchFacts* facts, const EachStatement& each) {
+  return Judge(program, facts).run(each);
 }
 
 bool ends_early(const Program& program, const CheckedAccess& access) {

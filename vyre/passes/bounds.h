@@ -78,7 +78,7 @@ struct Bounds {
 };
 
 // Of a valid program without calls; with facts of a dispatch, also what these prove. `each` is
-// called behind each statement, with what is known there without the facts, and the bounds so far.
+// called after each statement, with what is known there without the facts, and the bounds so far.
 using EachStatement = std::function<void(StmtId, Ranges&, const Bounds&)>;
 Bounds bounds_of(const Program& program, const DispatchFacts* facts = nullptr,
                  const EachStatement& each = {});

@@ -136,42 +136,39 @@ class Conversion {
   }
 
   void select(StmtId id, const If& branch, ExprId condition) {
-    std::vector<const Assign*> then;
-    std::vector<const Assign*> otherwise;
+    struct Choice {
+      LocalId local;
+      ExprId yes;
+      ExprId no;
+    };
+    std::vector<Choice> choices;
+    Simplifier& make = draft_.make();
+    std::size_t given = 0;
+    bool bind = facts(branch.condition).costly;
     for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
       if (const Let* let = std::get_if<Let>(&body_[at])) {
         draft_.add(Let{let->local, copy(let->value)});
-      } else {
-        (at < branch.else_begin ? then : otherwise).push_back(&std::get<Assign>(body_[at]));
+        continue;
       }
+      const Assign& assign = std::get<Assign>(body_[at]);
+      auto choice = std::ranges::find(choices, assign.local, &Choice::local);
+      if (choice == choices.end()) {
+        const ExprId kept = make.local(assign.local);
+        choice = choices.insert(choice, {assign.local, kept, kept});
+      }
+      (at < branch.else_begin ? choice->yes : choice->no) = copy(assign.value);
+      bind = bind || mentions(branch.condition, assign.local);
+      ++given;
     }
     // The condition is evaluated once, before anything is assigned.
-    const std::size_t given = then.size() + otherwise.size();
-    bool bind = given > 1 && facts(branch.condition).costly;
-    for (const auto* list : {&then, &otherwise}) {
-      for (const Assign* assign : *list) {
-        bind = bind || (given > 1 && mentions(branch.condition, assign->local));
-      }
-    }
-    if (bind) {
-      const LocalId name = draft_.declare("condition", draft_.make().type(condition));
+    if (bind && given > 1) {
+      const LocalId name = draft_.declare("condition", make.type(condition));
       draft_.add(Let{name, condition});
-      condition = draft_.make().local(name);
+      condition = make.local(name);
     }
-    const auto give = [&](LocalId local, ExprId yes, ExprId no) {
-      draft_.add(Assign{local, draft_.make().make(Operation::Select, {condition, yes, no})});
-    };
-    for (const Assign* assign : then) {
-      ExprId no = draft_.make().local(assign->local);
-      for (const Assign* other : otherwise) {
-        if (other->local == assign->local) no = copy(other->value);
-      }
-      give(assign->local, copy(assign->value), no);
-    }
-    for (const Assign* other : otherwise) {
-      bool done = false;
-      for (const Assign* assign : then) done = done || assign->local == other->local;
-      if (!done) give(other->local, draft_.make().local(other->local), copy(other->value));
+    for (const Choice& choice : choices) {
+      draft_.add(
+          Assign{choice.local, make.make(Operation::Select, {condition, choice.yes, choice.no})});
     }
   }
 

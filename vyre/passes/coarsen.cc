@@ -44,7 +44,6 @@ class Finder {
   Finder(const Program& program, std::uint32_t axis) : program_(program), body_(program.body) {
     found_.count = kCopies;
     found_.axis = axis;
-    found_.exprs.resize(body_.exprs.size());
     found_.locals.resize(body_.locals.size());
     found_.buffers.resize(program.buffers.size());
     found_.stmts.resize(body_.stmts.size());
@@ -70,40 +69,27 @@ class Finder {
   }
 
   void find_exprs() {
-    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
-      const Expr& expr = body_.exprs[i];
-      bool differs = apart_[i];
-      for (ExprId arg : operands(body_, expr)) differs = differs || found_.exprs[arg.index];
-      if (expr.op == Operation::InvocationId || expr.op == Operation::WorkgroupId) {
-        differs = expr.detail == found_.axis;
-      }
-      if (expr.op == Operation::Local) differs = found_.locals[expr.imm];
-      if (expr.op == Operation::Load) {
-        const BufferDecl& buffer = program_.buffers[expr.imm];
-        differs = differs ||
-                  (is_workgroup(buffer) ? found_.buffers[expr.imm] : is_written(buffer.access));
-      }
-      set(found_.exprs, i, differs);
-    }
+    found_.exprs = spread(body_, [&](const Expr& expr) {
+      const bool is_id = expr.op == Operation::InvocationId || expr.op == Operation::WorkgroupId;
+      if (expr.op == Operation::Local) return bool{found_.locals[expr.imm]};
+      if (expr.op != Operation::Load) return is_id && expr.detail == found_.axis;
+      const BufferDecl& buffer = program_.buffers[expr.imm];
+      return apart_[static_cast<std::size_t>(&expr - body_.exprs.data())] ||
+             (is_workgroup(buffer) ? found_.buffers[expr.imm] : is_written(buffer.access));
+    });
   }
 
   void find_stmts() {
-    struct Frame : OpenBlock {
-      bool parts = false;  // not all of them run it
-    };
-    BlockStack<Frame> stack(body_);
     Mentions mentions(body_);
-    for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
-      stack.enter(i, [&](const Frame& closed, Frame& now) {
-        if (now.owner == closed.owner && now.is_else) now.parts = closed.parts;
-      });
-      const bool parts = stack.back().parts;
-      const Stmt& stmt = body_.stmts[i];
+    StmtId end{0u};  // of the outermost `if` that not all of them enter
+    for (StmtId id{0u}; id.index < body_.stmts.size(); ++id.index) {
+      const bool parts = id < end;
+      const Stmt& stmt = body_[id];
       bool differs = parts;
       for (ExprId root : roots(stmt)) differs = differs || found_.exprs[root.index];
       if (parts) {
         // What is loaded under a condition that differs.
-        mentions.visit(StmtId{i}, [&](ExprId at) {
+        mentions.visit(id, [&](ExprId at) {
           set(apart_, at.index, body_[at].op == Operation::Load);
           return true;
         });
@@ -122,12 +108,13 @@ class Finder {
             if (!is_workgroup(program_.buffers[store.buffer.index])) return;
             set(found_.buffers, store.buffer.index, differs);
           },
-          [&](const If&) { set(found_.stmts, i, differs); }, [&](const For&) { goes_together(); },
-          [&](const Break&) { goes_together(); }, [&](const Return&) { goes_together(); },
-          [&](const Barrier&) { goes_together(); }, Nothing<Block>{});
-      if (Frame* opened = stack.open(i)) {
-        opened->parts = parts || (std::holds_alternative<If>(stmt) && found_.stmts[i]);
-      }
+          [&](const If& branch) {
+            set(found_.stmts, id.index, differs);
+            if (differs) end = std::max(end, branch.end);
+          },
+          [&](const For&) { goes_together(); }, [&](const Break&) { goes_together(); },
+          [&](const Return&) { goes_together(); }, [&](const Barrier&) { goes_together(); },
+          Nothing<Block>{});
     }
   }
 
@@ -247,18 +234,21 @@ class Writer {
     ExprId exists;  // whether the dispatch has its workgroup; none: it does
     std::vector<LocalId> locals;
     std::vector<BufferId> buffers;
-    std::vector<ExprId> memo;        // of this statement
-    std::vector<ExprId> conditions;  // of the `if`s that are open, with all those around
-    std::vector<ExprId> tests;       // their own ones
-    std::vector<Store> stores;       // that are still to be written
+    std::vector<ExprId> memo;  // of this statement
+    struct Taken {
+      ExprId test;
+      ExprId runs;  // with those of all around
+    };
+    std::vector<Taken> open;    // the `if`s
+    std::vector<Store> stores;  // that are still to be written
   };
   bool differs(ExprId id) const { return differences_.exprs[id.index]; }
   bool differs(LocalId id) const { return differences_.locals[id.index]; }
-  bool parts() const { return !copies_[0].conditions.empty(); }
+  bool parts() const { return !copies_[0].open.empty(); }
 
   // What has to hold for an invocation to be here, if anything.
   static ExprId condition(const Copy& copy) {
-    return copy.conditions.empty() ? copy.exists : copy.conditions.back();
+    return copy.open.empty() ? copy.exists : copy.open.back().runs;
   }
 
   // Whether it is 0 or 1, or a local that may be.
@@ -279,10 +269,9 @@ class Writer {
   // The index of an access, and nowhere where the condition does not hold. An invocation without a
   // workgroup does no harm in workgroup memory where one that has a workgroup goes too.
   ExprId guarded(const Copy& copy, BufferId buffer, ExprId source, ExprId index) {
-    const bool is_own = is_workgroup(draft_.from().buffers[buffer.index]) &&
-                        copy.conditions.empty() && !differs(source);
-    const ExprId holds = is_own ? ExprId{} : condition(copy);
-    return holds.exists() ? f_.when(holds, index) : index;
+    const bool is_own =
+        is_workgroup(draft_.from().buffers[buffer.index]) && copy.open.empty() && !differs(source);
+    return f_.when(is_own ? ExprId{} : condition(copy), index);
   }
 
   ExprId value(Copy& copy, ExprId root) {
@@ -335,6 +324,13 @@ class Writer {
     return copy.locals[local.index];
   }
 
+  // Where a store or an atomic goes.
+  ExprId place(Copy& copy, BufferId buffer, ExprId source) {
+    const ExprId index = value(copy, source);
+    return guarded(copy, buffer, source, loads_[source.index] ? bound_first(source, index) : index);
+  }
+  // What it takes.
+  ExprId input(Copy& copy, ExprId source) { return bound_first(source, value(copy, source)); }
   // Before what is stored: all copies load first.
   ExprId bound_first(ExprId source, ExprId value) {
     const bool is_leaf = operands(body_, body_[source]).empty();
@@ -375,11 +371,10 @@ class Writer {
         [&](const If& branch) {
           if (!opens(id)) return put_once();
           for (Copy& copy : copies_) {
-            copy.tests.push_back(f_.bind("taken", test(value(copy, branch.condition))));
+            const ExprId taken = f_.bind("taken", test(value(copy, branch.condition)));
             const ExprId around = condition(copy);
-            copy.conditions.push_back(around.exists()
-                                          ? f_.bind("runs", f_.both(around, copy.tests.back()))
-                                          : copy.tests.back());
+            copy.open.push_back(
+                {taken, around.exists() ? f_.bind("runs", f_.both(around, taken)) : taken});
           }
         },
         [&](const For&) { put_once(); }, [&](const Block&) { put_once(); },
@@ -390,21 +385,17 @@ class Writer {
 
   void leave(const OpenBlock& closed, const OpenBlock& now) {
     flush();
-    const bool goes_on = now.is_else && now.owner == closed.owner && !closed.is_else;
+    const bool goes_on = is_else_of(now, closed);
     if (!opens(StmtId{closed.owner})) {
       goes_on ? draft_.else_begins() : draft_.close();
       return;
     }
     for (Copy& copy : copies_) {
-      copy.conditions.pop_back();
-      if (goes_on) {
-        const ExprId other = make_.make(Operation::LogicalNot, {copy.tests.back()});
-        const ExprId around = condition(copy);
-        copy.conditions.push_back(
-            f_.bind("runs", around.exists() ? f_.both(around, other) : other));
-      } else {
-        copy.tests.pop_back();
-      }
+      const ExprId taken = copy.open.back().test;
+      copy.open.pop_back();
+      if (!goes_on) continue;
+      const ExprId other = make_.make(Operation::LogicalNot, {taken});
+      copy.open.push_back({taken, f_.bind("runs", f_.both(condition(copy), other))});
     }
   }
 
@@ -421,11 +412,8 @@ class Writer {
     const bool is_same = is_workgroup(draft_.from().buffers[store.buffer.index]) &&
                          !differences_.buffers[store.buffer.index];
     each(!is_same, [&](Copy& copy) {
-      const ExprId index = value(copy, store.index);
-      const ExprId first = loads_[store.index.index] ? bound_first(store.index, index) : index;
-      copy.stores.push_back({copy.buffers[store.buffer.index],
-                             guarded(copy, store.buffer, store.index, first),
-                             bound_first(store.value, value(copy, store.value))});
+      const ExprId index = place(copy, store.buffer, store.index);
+      copy.stores.push_back({copy.buffers[store.buffer.index], index, input(copy, store.value)});
     });
   }
   // Stores in a row wait for what all copies load, and those of one copy stay together: neighbours
@@ -441,13 +429,9 @@ class Writer {
     std::vector<Atomic> all;
     for (Copy& copy : copies_) {
       Atomic own = atomic;
-      const ExprId index = value(copy, atomic.index);
-      const ExprId first = loads_[atomic.index.index] ? bound_first(atomic.index, index) : index;
-      own.index = guarded(copy, atomic.buffer, atomic.index, first);
-      if (atomic.expected.exists()) {
-        own.expected = bound_first(atomic.expected, value(copy, atomic.expected));
-      }
-      own.value = bound_first(atomic.value, value(copy, atomic.value));
+      own.index = place(copy, atomic.buffer, atomic.index);
+      if (atomic.expected.exists()) own.expected = input(copy, atomic.expected);
+      own.value = input(copy, atomic.value);
       if (atomic.result.exists()) own.result = declare(copy, atomic.result);
       all.push_back(own);
     }
@@ -485,7 +469,7 @@ void Writer::begin(Shaped& shaped, bool ends) {
     copy.invocation = first;
     if (k > 0) {
       const auto limit = static_cast<std::uint32_t>(shaped.launch.limits.size()) - kCopies + k;
-      copy.exists = f_.bind("exists", make_.make(Operation::Lt, {first, word(limit)}));
+      copy.exists = f_.bind("exists", f_.less(first, word(limit)));
       if (is_used(Operation::InvocationId)) {
         copy.invocation = f_.bind("invocation_" + name, f_.sum(first, k * size));
       }

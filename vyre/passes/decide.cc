@@ -63,26 +63,17 @@ class Deciding {
     if (args.size() != 2) return {};
     const ExprId a = ranges_.value(args[0]);
     const ExprId b = ranges_.value(args[1]);
-    const DataType operand = ranges_.type(a);
-    if (range_width(operand) == 0) return {};
-    const bool is_signed = has_sign(operand);
-    const bool plain = operand == DataType::U32;
+    if (range_width(ranges_.type(a)) == 0) return {};
+    if (gives_truth(expr.op)) {
+      if (const auto holds = outcome(expr.op, a, b)) return constant(*holds ? 1 : 0);
+    }
+    const bool is_signed = has_sign(ranges_.type(a));
+    const bool plain = ranges_.type(a) == DataType::U32;
     const Range ra = ranges_.range(a);
     const Range rb = ranges_.range(b);
-    const auto truth = [&](bool holds) { return constant(holds ? 1 : 0); };
-    // What is less than what, also where neither is known.
-    const auto less = [&](ExprId x, ExprId y) { return plain && ranges_.less(x, 0, y); };
-    const auto at_most = [&](ExprId x, ExprId y) { return plain && ranges_.less(x, -1, y); };
-    if (is(Operation::Lt, Operation::Ge)) {
-      if (less(a, b)) return truth(expr.op == Operation::Lt);
-      if (at_most(b, a)) return truth(expr.op != Operation::Lt);
-    } else if (is(Operation::Gt, Operation::Le)) {
-      if (less(b, a)) return truth(expr.op == Operation::Gt);
-      if (at_most(a, b)) return truth(expr.op != Operation::Gt);
-    } else if (is(Operation::Eq, Operation::Ne)) {
-      if (less(a, b) || less(b, a)) return truth(expr.op == Operation::Ne);
+    if (is(Operation::Ne)) {
       // A test need not be compared with zero.
-      if (plain && is(Operation::Ne) && ra.hi <= 1 && rb.hi == 0) return to[0];
+      if (plain && ra.hi <= 1 && rb.hi == 0) return to[0];
     } else if (is(Operation::Min, Operation::Max) && !is_signed) {
       const bool least = expr.op == Operation::Min;
       if (ra.hi <= rb.lo || at_most(a, b)) return to[least ? 0 : 1];
@@ -102,6 +93,25 @@ class Deciding {
       }
     } else if (is(Operation::AddSat) && plain) {
       if (ra.hi + rb.hi <= 0xffffffff) return draft_.make().make(Operation::Add, {to[0], to[1]});
+    }
+    return {};
+  }
+
+  // What is less than what, also where neither is known.
+  bool less(ExprId a, ExprId b, std::int64_t offset = 0) {
+    return ranges_.type(a) == DataType::U32 && ranges_.less(a, offset, b);
+  }
+  bool at_most(ExprId a, ExprId b) { return less(a, b, -1); }
+
+  // Whether a comparison holds, where that is certain.
+  std::optional<bool> outcome(Operation op, ExprId a, ExprId b) {
+    if (op == Operation::Gt || op == Operation::Le) return outcome(swapped(op), b, a);
+    if (op == Operation::Lt || op == Operation::Ge) {
+      if (less(a, b)) return op == Operation::Lt;
+      if (at_most(b, a)) return op == Operation::Ge;
+    }
+    if ((op == Operation::Eq || op == Operation::Ne) && (less(a, b) || less(b, a))) {
+      return op == Operation::Ne;
     }
     return {};
   }

@@ -18,16 +18,23 @@ struct Formulas {
   ExprId sum(ExprId a, ExprId b) { return make.make(Operation::Add, {a, b}); }
   ExprId sum(ExprId a, std::uint32_t b) { return sum(a, number(b)); }
   ExprId times(ExprId a, std::uint32_t by) { return make.make(Operation::Mul, {a, number(by)}); }
-  ExprId both(ExprId a, ExprId b) { return make.make(Operation::And, {a, b}); }
+  // Both conditions; without a first one the second.
+  ExprId both(ExprId a, ExprId b) { return a.exists() ? make.make(Operation::And, {a, b}) : b; }
+  ExprId less(ExprId a, ExprId b) { return make.make(Operation::Lt, {a, b}); }
   ExprId load(BufferId buffer, ExprId index) {
     return make.make(Operation::Load, 0, buffer.index, {&index, 1});
   }
-  // The index of an access that only happens under a condition: no buffer has an element of that
-  // number. bounds_of() knows such indices.
+  // The index of an access that only happens under a condition, if there is one: no buffer has an
+  // element of that number. bounds_of() knows such indices.
   ExprId when(ExprId condition, ExprId index) {
+    if (!condition.exists()) return index;
     return make.make(Operation::Select, {condition, index, number(0xffffffff)});
   }
-  // Of the invocation, in its workgroup.
+  // How many invocations a workgroup has, and the number of this one in it.
+  std::uint32_t threads() const {
+    const auto& size = draft.from().workgroup_size;
+    return size[0] * size[1] * size[2];
+  }
   ExprId thread() {
     const auto& size = draft.from().workgroup_size;
     const ExprId row = sum(id(Operation::LocalId), times(id(Operation::LocalId, 1), size[0]));
@@ -38,6 +45,12 @@ struct Formulas {
     const LocalId local = draft.declare(name, make.type(value));
     draft.add(Let{local, value});
     return make.local(local);
+  }
+  // Opens a loop of so many rounds, and gives the number of the current one.
+  ExprId open_loop(std::string_view name, std::uint32_t rounds) {
+    const LocalId round = draft.declare(name, DataType::U32);
+    draft.open(For{round, number(0), number(rounds), {}});
+    return make.local(round);
   }
   // Ends the invocations for which the condition holds.
   void end_if(ExprId condition) {

@@ -51,14 +51,10 @@ std::vector<Gathered> find(const Program& program) {
 
 // Whether an invocation can end in a loop, which leaves more than that loop.
 bool returns_from_loop(const Body& body) {
-  BlockStack<OpenBlock> stack(body);
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    stack.enter(i);
-    if (std::holds_alternative<Return>(body.stmts[i]) &&
-        std::ranges::any_of(stack.frames(), &OpenBlock::is_loop)) {
-      return true;
-    }
-    stack.open(i);
+  StmtId end{0u};  // of the loops that are open
+  for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
+    if (const For* loop = std::get_if<For>(&body[id])) end = std::max(end, loop->end);
+    if (std::holds_alternative<Return>(body[id]) && id < end) return true;
   }
   return false;
 }
@@ -81,20 +77,16 @@ class Gather {
     const ExprId group = f_.id(Operation::WorkgroupId);
     const ExprId first = f_.bind("first", f_.times(group, kSteps * each));
     const ExprId rest = f_.bind("rest", f_.make.make(Operation::Sub, {last, first}));
-    const LocalId step = draft.declare("step", DataType::U32);
-    draft.open(For{step, f_.number(0), f_.number(kSteps), {}});
-    group_ = f_.sum(f_.times(group, kSteps), f_.make.local(step));
+    const ExprId step = f_.open_loop("step", kSteps);
+    group_ = f_.sum(f_.times(group, kSteps), step);
     const ExprId distance =
-        f_.bind("distance", f_.sum(f_.times(f_.make.local(step), each), f_.id(Operation::LocalId)));
+        f_.bind("distance", f_.sum(f_.times(step, each), f_.id(Operation::LocalId)));
     invocation_ = f_.bind("begins", f_.sum(first, distance));  // coarse programs have their own
     const auto is_below = [&](ExprId a, ExprId b) { return f_.make.make(Operation::Le, {a, b}); };
     draft.open(If{f_.both(is_below(distance, rest), is_below(invocation_, last)), {}, {}});
     // What ends an invocation only ends its step.
     const bool returns = has_returns();
-    if (returns) {
-      const LocalId once = draft.declare("once", DataType::U32);
-      draft.open(For{once, f_.number(0), f_.number(1), {}});
-    }
+    if (returns) f_.open_loop("once", 1);
     rewrite(draft, *this);
     if (returns) draft.close();
     draft.close();
@@ -134,10 +126,6 @@ class Gather {
     }
     return false;
   }
-  std::uint32_t threads() const {
-    const auto& size = shaped_.program.workgroup_size;
-    return size[0] * size[1] * size[2];
-  }
   DataType element(const Gathered& gathered) const {
     return shaped_.program.buffers[gathered.buffer.index].element;
   }
@@ -151,7 +139,7 @@ class Gather {
   // As what leaves everything as it is. Workgroup memory begins as zeros.
   void begin(const Gathered& gathered) {
     if (nothing(gathered) == 0) return;
-    for (std::uint32_t done = 0; done < gathered.count; done += threads()) {
+    for (std::uint32_t done = 0; done < gathered.count; done += f_.threads()) {
       f_.draft.add(Store{gathered.own, f_.sum(thread_, done), nothing_of(gathered)});
     }
   }
@@ -161,9 +149,9 @@ class Gather {
     const ExprId length = f_.make.make(Operation::Length, 0, gathered.buffer.index, {});
     const ExprId end =
         f_.bind("end", f_.make.make(Operation::Min, {length, f_.number(gathered.count)}));
-    for (std::uint32_t done = 0; done < gathered.count; done += threads()) {
+    for (std::uint32_t done = 0; done < gathered.count; done += f_.threads()) {
       const ExprId at = f_.bind("at", f_.sum(thread_, done));
-      const ExprId inside = f_.bind("inside", f_.make.make(Operation::Lt, {at, end}));
+      const ExprId inside = f_.bind("inside", f_.less(at, end));
       const ExprId all = f_.bind("all", f_.load(gathered.own, f_.when(inside, at)));
       const ExprId differs = f_.make.make(Operation::Ne, {all, nothing_of(gathered)});
       const ExprId changes = f_.bind("changes", f_.both(inside, differs));

@@ -17,30 +17,62 @@ namespace {
 // Beyond these an argument is bound to a local: as many expressions more, and as many levels.
 constexpr std::uint32_t kManyExprs = 1000;
 constexpr std::uint32_t kManyLevels = 500;
-// So many statements with early returns become nested branches; more stand in a loop of one round,
-// which the returns leave.
+// Up to this many statements with early returns become nested branches; more are put in a loop of
+// one round, which the returns leave.
 constexpr std::size_t kManyReturns = 8;
 
 // --- What is known about an op ------------------------------------------------------------------
 
+// Statements of a block: the first one, and the one after the last.
+struct Part {
+  StmtId first;
+  StmtId end;
+};
+
+// The blocks of a statement.
+struct Blocks {
+  std::array<Part, 2> all;
+  std::size_t count = 0;
+  const Part* begin() const { return all.data(); }
+  const Part* end() const { return all.data() + count; }
+};
+
+Blocks blocks_of(const Body& body, StmtId id) {
+  const StmtId inside{id.index + 1};
+  return std::visit(
+      [&](const auto& s) -> Blocks {
+        if constexpr (requires { s.else_begin; }) {
+          return {{Part{inside, s.else_begin}, Part{s.else_begin, s.end}}, 2};
+        } else if constexpr (requires { s.end; }) {
+          return {{Part{inside, s.end}}, 1};
+        } else {
+          return {};
+        }
+      },
+      body[id]);
+}
+
 struct Callee {
   const Op* op = nullptr;
-  std::vector<bool> assigned;       // per parameter
-  std::vector<std::uint32_t> uses;  // per parameter, in an op of one expression, as written out
-  std::vector<bool> returns;        // per statement: it is or contains a `return`
-  std::vector<bool> leaves;         // per statement: every way through it returns
-  std::uint32_t depth = 0;          // of the expression, in an op of one
-  bool in_loop = false;             // a `return` stands in a loop
-  bool nests = false;               // early returns can be nested in `else` blocks
+  std::vector<bool> assigned;  // per local: it gets another value later
+  // Of an op of one expression, as written out.
+  std::vector<std::uint32_t> uses;  // per parameter
+  std::uint32_t depth = 0;
+  // Of any other.
+  std::vector<bool> returns;  // per statement: it is or contains a `return`
+  std::vector<bool> leaves;   // per statement: every way through it returns
+  bool in_loop = false;       // a loop contains a `return`
+  bool nests = false;         // early returns can be nested in `else` blocks
 
   const Body& body() const { return op->body; }
-  // Whether every way through some statements of a block returns.
-  bool leaves_in(StmtId first, StmtId end) const {
-    for (StmtId id = first; id < end; id = next(op->body, id)) {
-      if (leaves[id.index]) return true;
+  bool any_in(const Part& block, const std::vector<bool>& table) const {
+    for (StmtId id = block.first; id < block.end; id = next(op->body, id)) {
+      if (table[id.index]) return true;
     }
     return false;
   }
+  // Whether every way through a block returns.
+  bool leaves_in(const Part& block) const { return any_in(block, leaves); }
   bool is_expression() const { return op->body.stmts.size() == 1; }
   // Its only `return` is its last statement.
   bool is_straight() const {
@@ -49,73 +81,65 @@ struct Callee {
   }
 };
 
-Callee study(const Op& op) {
-  const Body& body = op.body;
-  const std::size_t parameters = op.signature.inputs.size();
-  const auto count = static_cast<std::uint32_t>(body.stmts.size());
-  Callee callee;
-  callee.op = &op;
-  callee.assigned.resize(parameters);
-  callee.returns.resize(count);
-  callee.leaves.resize(count);
-
-  // What is inside comes behind, so the last statement is the first to look at.
-  for (std::uint32_t i = count; i-- > 0;) {
-    const Assign* assign = std::get_if<Assign>(&body.stmts[i]);
-    if (assign != nullptr && assign->local.index < parameters) {
-      callee.assigned[assign->local.index] = true;
-    }
-    const StmtId inside{i + 1};
-    const StmtId end = next(body, StmtId{i});
-    callee.returns[i] = callee.leaves[i] = std::holds_alternative<Return>(body.stmts[i]);
-    for (StmtId id = inside; id < end; id = next(body, id)) {
-      if (callee.returns[id.index]) callee.returns[i] = true;
-    }
-    if (std::holds_alternative<Block>(body.stmts[i]))
-      callee.leaves[i] = callee.leaves_in(inside, end);
-    if (const If* branch = std::get_if<If>(&body.stmts[i])) {
-      callee.leaves[i] =
-          callee.leaves_in(inside, branch->else_begin) && callee.leaves_in(branch->else_begin, end);
-    }
+// What is inside a statement comes after it, so the last one is the first to look at.
+void find_returns(Callee& callee) {
+  const Body& body = callee.body();
+  callee.returns.resize(body.stmts.size());
+  callee.leaves.resize(body.stmts.size());
+  for (StmtId id{body.stmts.size()}; id.index-- > 0;) {
+    const bool is_return = std::holds_alternative<Return>(body[id]);
+    const bool is_loop = std::holds_alternative<For>(body[id]);
+    const Blocks blocks = blocks_of(body, id);
+    const auto returns = [&](const Part& block) { return callee.any_in(block, callee.returns); };
+    const auto leaves = [&](const Part& block) { return callee.leaves_in(block); };
+    callee.returns[id.index] = is_return || std::ranges::any_of(blocks, returns);
+    callee.leaves[id.index] =
+        is_return || (blocks.count > 0 && !is_loop && std::ranges::all_of(blocks, leaves));
   }
+}
 
-  // Early returns nest where at most one way through a statement leads to what follows it.
-  struct Frame : OpenBlock {
-    bool follows = false;  // something does, behind this block
-    bool in_loop = false;
+// Early returns nest where at most one way through a statement leads to what follows it.
+void find_nesting(Callee& callee) {
+  const Body& body = callee.body();
+  std::vector<bool> follows(body.stmts.size());  // something does, in this block or one around
+  std::vector<bool> in_loop(body.stmts.size());
+  const auto enter = [&](const Part& block, bool is_followed, bool is_looped) {
+    for (StmtId id = block.first; id < block.end; id = next(body, id)) {
+      follows[id.index] = is_followed || next(body, id) < block.end;
+      in_loop[id.index] = is_looped;
+    }
   };
-  BlockStack<Frame> stack(body);
+  enter({StmtId{0u}, StmtId{body.stmts.size()}}, false, false);
   std::size_t returning = 0;
   callee.nests = true;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    stack.enter(i, [](const Frame& closed, Frame& now) {
-      if (now.owner != closed.owner || !now.is_else || closed.is_else) return;
-      now.follows = closed.follows;
-      now.in_loop = closed.in_loop;
-    });
-    const bool in_loop = stack.back().in_loop;
-    const bool follows = stack.back().follows || next(body, StmtId{i}).index != stack.back().end;
-    const bool is_return = std::holds_alternative<Return>(body.stmts[i]);
-    const If* branch = std::get_if<If>(&body.stmts[i]);
-    callee.in_loop = callee.in_loop || (is_return && in_loop);
-    if (callee.returns[i] && !in_loop && !is_return) {
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    const bool is_loop = std::holds_alternative<For>(body.stmts[i]);
+    const Blocks blocks = blocks_of(body, StmtId{i});
+    for (const Part& block : blocks) enter(block, follows[i], in_loop[i] || is_loop);
+    if (!callee.returns[i]) continue;
+    if (std::holds_alternative<Return>(body.stmts[i])) {
+      callee.in_loop = callee.in_loop || in_loop[i];
+    } else if (!in_loop[i]) {
       ++returning;
-      if (branch != nullptr && follows) {
-        callee.nests &= callee.leaves_in(StmtId{i + 1}, branch->else_begin) ||
-                        callee.leaves_in(branch->else_begin, branch->end);
-      }
-      if (std::holds_alternative<Block>(body.stmts[i]) && follows) callee.nests &= callee.leaves[i];
-    }
-    if (Frame* opened = stack.open(i)) {
-      opened->follows = follows;
-      opened->in_loop = in_loop || opened->is_loop;
+      const auto leaves = [&](const Part& block) { return callee.leaves_in(block); };
+      if (follows[i] && !is_loop) callee.nests &= std::ranges::any_of(blocks, leaves);
     }
   }
   callee.nests = callee.nests && returning <= kManyReturns;
+}
 
-  if (!callee.is_expression()) return callee;
+Callee study(const Op& op) {
+  const Body& body = op.body;
+  const std::size_t parameters = op.signature.inputs.size();
+  Callee callee;
+  callee.op = &op;
+  callee.assigned = assigned_locals(body);
+  if (!callee.is_expression()) {
+    find_returns(callee);
+    find_nesting(callee);
+    return callee;
+  }
   std::vector<std::uint32_t> times(body.exprs.size());
-  std::vector<std::uint32_t> depths(body.exprs.size());
   times[std::get<Return>(body.stmts[0]).value.index] = 1;
   callee.uses.resize(parameters);
   for (std::size_t i = body.exprs.size(); i-- > 0;) {
@@ -125,22 +149,17 @@ Callee study(const Op& op) {
       times[arg.index] = std::min(kMaxExprs, times[arg.index] + times[i]);
     }
   }
-  for (std::size_t i = 0; i < body.exprs.size(); ++i) {
-    for (ExprId arg : operands(body, body.exprs[i])) {
-      depths[i] = std::max(depths[i], depths[arg.index]);
-    }
-    callee.depth = std::max(callee.depth, ++depths[i]);
-  }
+  callee.depth = std::ranges::max(written_out(body).depths);
   return callee;
 }
 
 // --- Expansion ----------------------------------------------------------------------------------
 
 // The names of the locals that an expansion makes start with "__call" and a number. This is the
-// least number behind all that a name already has.
+// least number after all that a name already has.
 constexpr std::string_view kPrefix = "__call";
 
-std::uint32_t number_behind(std::string_view name) {
+std::uint32_t number_after(std::string_view name) {
   if (!name.starts_with(kPrefix)) return 0;
   std::uint32_t number = 0;
   for (char c : name.substr(kPrefix.size())) {
@@ -161,16 +180,14 @@ class Inliner {
 
   // `kind` is what the body is of: "program" or "op".
   Result<Body> expand(const Body& body, std::string_view kind, std::uint32_t parameters) {
-    for (const Local& own : body.locals) number_ = std::max(number_, number_behind(own.name));
+    for (const Local& own : body.locals) number_ = std::max(number_, number_after(own.name));
     for (const BufferDecl& buffer : buffers_) {
-      number_ = std::max(number_, number_behind(buffer.name));
+      number_ = std::max(number_, number_after(buffer.name));
     }
     Frame frame(body);
-    for (std::size_t i = 0; i < body.locals.size(); ++i) {
-      frame.locals[i] = {LocalId{i}, {}};
-      out_.locals.push_back(body.locals[i]);
-    }
-    flat(frame, StmtId{0u}, StmtId{body.stmts.size()});
+    out_.locals = body.locals;
+    for (std::size_t i = 0; i < body.locals.size(); ++i) frame.locals[i] = local(LocalId{i});
+    statements(frame, {StmtId{0u}, StmtId{body.stmts.size()}});
     if (const std::optional<StmtId> deep = too_deep(out_); deep && !failure_) {
       site_ = sites_of_[deep->index];
       at_ = sites_[site_].at;
@@ -185,19 +202,13 @@ class Inliner {
   }
 
  private:
-  // What stands for a local of a body that is expanded: a local of the result, or an expression.
-  struct Stand {
-    LocalId local;
-    ExprId expr;
-  };
-
   // A body that is being expanded: the caller's, or that of an op for one call.
   struct Frame {
     explicit Frame(const Body& source)
         : body(source), locals(source.locals.size()), copies(source.exprs.size()) {}
 
     const Body& body;
-    std::vector<Stand> locals;
+    std::vector<ExprId> locals;  // what each is in the result
     struct Copy {
       ExprId expr;
       std::uint64_t statement = 0;  // for which it holds; 0: for all
@@ -210,7 +221,7 @@ class Inliner {
     LocalId result;
     LocalId done;           // set where a `return` leaves a loop of the op
     std::size_t loops = 0;  // open loops of the op itself
-    bool once = false;      // it stands in a loop of one round
+    bool once = false;      // it is in a loop of one round
     std::unordered_map<std::string, std::uint32_t> names;  // how often each was wanted
   };
 
@@ -228,7 +239,7 @@ class Inliner {
       std::uint32_t size = 1;
       std::uint32_t depth = 0;
       const Expr& expr = out_.exprs[i];
-      bool varies = expr.op == Operation::Load && is_written(expr.imm);
+      bool varies = expr.op == Operation::Load && is_written(buffers_[expr.imm].access);
       for (ExprId arg : operands(out_, expr)) {
         size = std::min(kMaxExprs + 1, size + sizes_[arg.index]);
         depth = std::max(depth, depths_[arg.index]);
@@ -240,10 +251,6 @@ class Inliner {
       varies_.push_back(varies);
     }
     return id;
-  }
-  bool is_written(std::uint32_t buffer) const {
-    const BufferAccess access = buffers_[buffer].access;
-    return access == BufferAccess::ReadWrite || access == BufferAccess::Workgroup;
   }
 
   ExprId zero_of(DataType type) {
@@ -295,14 +302,13 @@ class Inliner {
     for (std::uint32_t s = site_ != 0 ? site_ : last_site_; s != 0; s = sites_[s].parent) {
       ids.push_back(shorten(sites_[s].op->id));
     }
-    std::string text;
-    for (std::size_t i = ids.size(); i-- > 0;) text += ids[i] + (i > 0 ? " → " : "");
-    return shorten(text, 400);
+    std::ranges::reverse(ids);
+    return shorten(join(ids, " → "), 400);
   }
 
   // --- Expressions
 
-  // The copy of an expression of the frame's body. What its calls need stands in front.
+  // The copy of an expression of the frame's body. What its calls need comes first.
   ExprId copy(Frame& frame, ExprId root) {
     const auto done = [&](ExprId id) {
       const Frame::Copy& copy = frame.copies[id.index];
@@ -331,27 +337,11 @@ class Inliner {
   }
 
   ExprId copy_one(Frame& frame, const Expr& expr, std::vector<ExprId>& args) {
-    switch (expr.op) {
-      case Operation::Literal: return literal(type_of_detail(expr), literal_bits(frame.body, expr));
-      case Operation::Local: {
-        const Stand& stand = frame.locals[expr.imm];
-        return stand.expr.exists() ? stand.expr : local(stand.local);
-      }
-      case Operation::Call: return call(frame.body.callees[expr.imm], args);
-      case Operation::Load:
-      case Operation::Length:
-      case Operation::InvocationId:
-      case Operation::WorkgroupId:
-      case Operation::LocalId:
-      case Operation::Select:
-      case Operation::Cast:
-      case Operation::Vec2:
-      case Operation::Vec4:
-      case Operation::Lane:
-#define OPERATION(name, tag) case Operation::name:
-#include "vyre/ir/ops.def"
-        break;
+    if (expr.op == Operation::Literal) {
+      return literal(type_of_detail(expr), literal_bits(frame.body, expr));
     }
+    if (expr.op == Operation::Local) return frame.locals[expr.imm];
+    if (expr.op == Operation::Call) return call(frame.body.callees[expr.imm], args);
     return make(expr.op, expr.detail, expr.imm, args);
   }
 
@@ -382,9 +372,9 @@ class Inliner {
     value = settled(value);
     add(Let{to, value});
     ++bound_;
-    const ExprId stand = local(to);
-    if (varies_[value.index]) replaced_[value.index] = stand;
-    return stand;
+    const ExprId bound = local(to);
+    if (varies_[value.index]) replaced_[value.index] = bound;
+    return bound;
   }
 
   const Callee& callee_of(const std::string& id) {
@@ -416,9 +406,26 @@ class Inliner {
       const bool deep = depths_[args[i].index] > 1 && callee.uses[i] > 0 &&
                         depths_[args[i].index] + callee.depth > kManyLevels;
       if (many || deep) args[i] = bind(declare(frame, callee.body().locals[i].name), args[i]);
-      frame.locals[i] = {{}, args[i]};
+      frame.locals[i] = args[i];
     }
     return copy(frame, std::get<Return>(callee.body().stmts[0]).value);
+  }
+
+  // Gives a parameter of an op of several statements its argument.
+  void pass(Frame& frame, std::size_t i, ExprId arg) {
+    const Callee& callee = *frame.callee;
+    const std::string& name = frame.body.locals[i].name;
+    // What cannot change on the way needs no local of its own.
+    const Operation op = out_[arg].op;
+    const bool fixed = op == Operation::Literal || op == Operation::Local;
+    frame.locals[i] = arg;
+    if (fixed && !callee.assigned[i]) return;
+    const ExprId own = frame.locals[i] = bind(declare(frame, name), arg);
+    if (!callee.assigned[i] || !varies_[arg.index]) return;
+    // The local is the argument in the rest of the statement, so another one changes.
+    const LocalId copy = declare(frame, name);
+    add(Let{copy, own});
+    frame.locals[i] = local(copy);
   }
 
   // An op of several statements; gives the expression that is its result.
@@ -426,23 +433,7 @@ class Inliner {
     const Body& source = callee.body();
     Frame frame(source);
     frame.callee = &callee;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-      // What cannot change on the way needs no local of its own.
-      const Operation op = out_[args[i]].op;
-      const bool fixed = op == Operation::Literal || op == Operation::Local;
-      if (fixed && !callee.assigned[i]) {
-        frame.locals[i] = {{}, args[i]};
-      } else {
-        const LocalId own = declare(frame, source.locals[i].name);
-        bind(own, args[i]);
-        frame.locals[i] = {own, {}};
-        if (!callee.assigned[i] || !varies_[args[i].index]) continue;
-        // The local stands for the argument in the rest of the statement, so another one changes.
-        const LocalId copy = declare(frame, source.locals[i].name);
-        add(Let{copy, local(own)});
-        frame.locals[i] = {copy, {}};
-      }
-    }
+    for (std::size_t i = 0; i < args.size(); ++i) pass(frame, i, args[i]);
     ++bound_;  // what the result is made of holds for this statement alone
 
     const StmtId end{source.stmts.size()};
@@ -450,7 +441,7 @@ class Inliner {
     auto replaced = std::move(replaced_);
     ExprId result{0u};
     if (callee.is_straight()) {
-      flat(frame, StmtId{0u}, StmtId{end.index - 1});
+      statements(frame, {StmtId{0u}, StmtId{end.index - 1}});
       begin_statement();
       result = copy(frame, std::get<Return>(source.stmts.back()).value);
     } else {
@@ -460,16 +451,14 @@ class Inliner {
         frame.done = declare(frame, "done");
         add(Let{frame.done, literal(DataType::U32, {})});
       }
-      if (callee.nests) {
-        nested(frame, StmtId{0u}, end);
-      } else {
+      const StmtId loop = here();
+      if (!callee.nests) {
         const ExprId one = literal(DataType::U32, {{1}});
-        const StmtId loop = here();
         add(For{declare(frame, "once"), literal(DataType::U32, {}), one, {}});
         frame.once = true;
-        flat(frame, StmtId{0u}, end);
-        if (!failure_) std::get<For>(out_.stmts[loop.index]).end = here();
       }
+      statements(frame, {StmtId{0u}, end});
+      if (frame.once && !failure_) std::get<For>(out_.stmts[loop.index]).end = here();
       result = local(frame.result);
     }
     statement_ = statement;
@@ -479,131 +468,101 @@ class Inliner {
 
   // --- Statements
 
-  // Statements of the frame's body, in their shape. A `return` of an op leaves the loop around it.
-  void flat(Frame& frame, StmtId first, StmtId end) {
-    struct Open {
-      StmtId owner;
-      StmtId made;
-      StmtId end;
-      bool is_else = false;
-    };
-    std::vector<Open> stack;
-    const auto close = [&](const Open& open) {
-      Stmt& made = out_.stmts[open.made.index];
-      std::visit(
-          [&](auto& s) {
-            if constexpr (requires { s.else_begin; }) {
-              if (!open.is_else) s.else_begin = here();
-            }
-            if constexpr (requires { s.end; }) s.end = here();
-          },
-          made);
-      if (const If* branch = std::get_if<If>(&frame.body[open.owner]); branch && !open.is_else) {
-        stack.push_back({open.owner, open.made, branch->end, true});
-      }
-      if (!std::holds_alternative<For>(frame.body[open.owner])) return;
-      --frame.loops;
-      if (frame.callee != nullptr && frame.callee->returns[open.owner.index] && breaks(frame)) {
-        const StmtId own = here();
-        add(If{is_done(frame, Operation::Ne), StmtId{own.index + 2}, StmtId{own.index + 2}});
-        add(Break{});
-      }
-    };
-    for (StmtId id = first; !failure_; ++id.index) {
-      while (!stack.empty() && stack.back().end == id && !failure_) {
-        const Open open = stack.back();
-        stack.pop_back();
-        close(open);
-      }
-      if (id == end || failure_) break;
-      if (site_ == 0) at_ = id;
-      const Stmt& stmt = frame.body[id];
-      if (frame.callee != nullptr && std::holds_alternative<Return>(stmt)) {
-        leave(frame, std::get<Return>(stmt).value);
-        continue;
-      }
-      const StmtId made = statement(frame, stmt);
-      if (const If* branch = std::get_if<If>(&stmt))
-        stack.push_back({id, made, branch->else_begin});
-      if (const Block* block = std::get_if<Block>(&stmt)) stack.push_back({id, made, block->end});
-      if (const For* loop = std::get_if<For>(&stmt)) {
-        stack.push_back({id, made, loop->end});
-        ++frame.loops;
-      }
-    }
-  }
-
-  // What is left to do while early returns are turned into branches, the next task last.
-  using Range = std::pair<StmtId, StmtId>;
+  // What is left to do, the next task last.
   struct Task {
-    enum class Kind : std::uint8_t { Part, BeginElse, EndIf };
+    enum class Kind : std::uint8_t { Part, Else, End, Unless };
     Kind kind = Kind::Part;
-    StmtId made = {};  // the `if` whose `else` begins, or that ends
-    // Statements of a block outside of loops; then those of the ranges behind, the last one first.
-    Range part = {};
-    std::vector<Range> behind = {};
+    StmtId made = {};   // of Else and End: the statement whose `else` begins, or that ends
+    StmtId owner = {};  // of End: what it was made from; none: it was made for an Unless
+    Part part = {};     // statements of a block
+    std::vector<Part> after = {};  // and those that come after it, the last one first
   };
 
-  void nested(Frame& frame, StmtId first, StmtId end) {
+  // Statements of the frame's body. A `return` of an op in a loop leaves that; where early returns
+  // nest, the way that goes on takes with it what comes after.
+  void statements(Frame& frame, const Part& all) {
     std::vector<Task> tasks;
-    tasks.push_back({.part = {first, end}});
+    tasks.push_back({.part = all});
     while (!tasks.empty() && !failure_) {
       Task task = std::move(tasks.back());
       tasks.pop_back();
       switch (task.kind) {
         case Task::Kind::Part: part(frame, task, tasks); break;
-        case Task::Kind::BeginElse:
-          std::get<If>(out_.stmts[task.made.index]).else_begin = here();
+        case Task::Kind::Else: std::get<If>(out_.stmts[task.made.index]).else_begin = here(); break;
+        case Task::Kind::End: end(frame, task); break;
+        case Task::Kind::Unless: {  // a loop has returned
+          const StmtId made = here();
+          add(If{is_done(frame, Operation::Eq), {}, {}});
+          tasks.push_back({.kind = Task::Kind::End, .made = made});
+          tasks.push_back({.kind = Task::Kind::Else, .made = made});
+          tasks.push_back({.after = std::move(task.after)});
           break;
-        case Task::Kind::EndIf: std::get<If>(out_.stmts[task.made.index]).end = here(); break;
+        }
       }
     }
   }
 
   void part(Frame& frame, Task& task, std::vector<Task>& tasks) {
-    for (StmtId id = task.part.first; id < task.part.second && !failure_;
-         id = next(frame.body, id)) {
-      const StmtId rest = next(frame.body, id);
+    for (StmtId id = task.part.first; id < task.part.end && !failure_; ++id.index) {
+      if (site_ == 0) at_ = id;
       const Stmt& stmt = frame.body[id];
-      if (!frame.callee->returns[id.index]) {
-        flat(frame, id, rest);
+      if (frame.callee != nullptr && std::holds_alternative<Return>(stmt)) {
+        return leave(frame, std::get<Return>(stmt).value);
+      }
+      const Blocks blocks = blocks_of(frame.body, id);
+      if (blocks.count == 0) {
+        statement(frame, stmt);
         continue;
       }
-      if (std::holds_alternative<Return>(stmt)) return leave(frame, std::get<Return>(stmt).value);
-      std::vector<Range> then = std::move(task.behind);
-      if (rest < task.part.second) then.emplace_back(rest, task.part.second);
-      if (const Block* block = std::get_if<Block>(&stmt)) {
-        // Names are unique, so its scope is not needed.
-        tasks.push_back({.part = {StmtId{id.index + 1}, block->end}, .behind = std::move(then)});
-        return;
-      }
-      if (const If* branch = std::get_if<If>(&stmt)) {
-        // The way that goes on takes with it what comes behind.
-        const Range ways[] = {{StmtId{id.index + 1}, branch->else_begin},
-                              {branch->else_begin, branch->end}};
-        const StmtId own = statement(frame, stmt);
-        const auto go = [&](const Range& way) {
-          tasks.push_back({.part = way});
-          if (!frame.callee->leaves_in(way.first, way.second)) tasks.back().behind = then;
-        };
-        tasks.push_back({Task::Kind::EndIf, own});
-        go(ways[1]);
-        tasks.push_back({Task::Kind::BeginElse, own});
-        return go(ways[0]);
-      }
-      flat(frame, id, rest);  // a loop
-      if (then.empty() || failure_) return;
-      const StmtId own = here();
-      add(If{is_done(frame, Operation::Eq), {}, {}});
-      tasks.push_back({Task::Kind::EndIf, own});
-      tasks.push_back({Task::Kind::BeginElse, own});
-      tasks.push_back({.behind = std::move(then)});
+      const StmtId rest = next(frame.body, id);
+      if (rest < task.part.end) task.after.push_back({rest, task.part.end});
+      return open(frame, id, blocks, task.after, tasks);
+    }
+    if (task.after.empty()) return;
+    const Part part = task.after.back();
+    task.after.pop_back();
+    tasks.push_back({.part = part, .after = std::move(task.after)});
+  }
+
+  // A statement with blocks, and what comes after it.
+  void open(Frame& frame, StmtId id, const Blocks& blocks, std::vector<Part>& after,
+            std::vector<Task>& tasks) {
+    const Stmt& stmt = frame.body[id];
+    const bool is_loop = std::holds_alternative<For>(stmt);
+    const bool nests = frame.callee != nullptr && frame.callee->nests && frame.loops == 0 &&
+                       frame.callee->returns[id.index];
+    if (nests && std::holds_alternative<Block>(stmt)) {
+      // Names are unique, so its scope is not needed.
+      tasks.push_back({.part = blocks.all[0], .after = std::move(after)});
       return;
     }
-    if (task.behind.empty()) return;
-    const Range last = task.behind.back();
-    task.behind.pop_back();
-    tasks.push_back({.part = last, .behind = std::move(task.behind)});
+    const StmtId made = statement(frame, stmt);
+    const bool splits = nests && !is_loop;
+    if (!splits && !after.empty()) {
+      tasks.push_back({.kind = nests ? Task::Kind::Unless : Task::Kind::Part, .after = after});
+    }
+    tasks.push_back({.kind = Task::Kind::End, .made = made, .owner = id});
+    for (std::size_t i = blocks.count; i-- > 0;) {
+      tasks.push_back({.part = blocks.all[i]});
+      if (splits && !frame.callee->leaves_in(blocks.all[i])) tasks.back().after = after;
+      if (i > 0) tasks.push_back({.kind = Task::Kind::Else, .made = made});
+    }
+    if (is_loop) ++frame.loops;
+  }
+
+  void end(Frame& frame, const Task& task) {
+    std::visit(
+        [&](auto& s) {
+          if constexpr (requires { s.end; }) s.end = here();
+        },
+        out_.stmts[task.made.index]);
+    if (!task.owner.exists() || !std::holds_alternative<For>(frame.body[task.owner])) return;
+    --frame.loops;
+    if (frame.callee != nullptr && frame.callee->returns[task.owner.index] && breaks(frame)) {
+      const StmtId inside{here().index + 1};
+      add(If{is_done(frame, Operation::Ne), StmtId{inside.index + 1}, StmtId{inside.index + 1}});
+      add(Break{});
+    }
   }
 
   static bool breaks(const Frame& frame) { return frame.once || frame.loops > 0; }
@@ -636,11 +595,11 @@ class Inliner {
     });
     if (failure_) return here();
     if (LocalId* named = local_of(stmt); named != nullptr && named->exists()) {
-      Stand& stand = frame.locals[named->index];
+      ExprId& own = frame.locals[named->index];
       if (frame.callee != nullptr && declared(stmt).exists()) {
-        stand = {declare(frame, frame.body[*named].name), {}};
+        own = local(declare(frame, frame.body[*named].name));
       }
-      *named = stand.local;
+      *named = LocalId{out_[own].imm};
     }
     add(stmt);
     return StmtId{here().index - 1};
@@ -661,7 +620,7 @@ class Inliner {
   std::vector<bool> varies_;           // and whether it loads what may be written meanwhile
   std::uint64_t written_ = 0;          // expressions of the result, as written out
 
-  // The calls that were expanded, each with the one in which it stands; 0 is the caller itself.
+  // The calls that were expanded, each with the one that it is in; 0 is the caller itself.
   struct Site {
     const Op* op;
     std::uint32_t parent;

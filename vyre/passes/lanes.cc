@@ -81,6 +81,17 @@ struct Demand {
   bool is_chain = false;  // one without others in it, in which a value leads to the next one
 };
 
+// Whether a loop has neither loops nor barriers in it.
+bool is_innermost(const Body& body, StmtId loop) {
+  const StmtId end = next(body, loop);
+  for (StmtId id{loop.index + 1}; id < end; ++id.index) {
+    if (std::holds_alternative<For>(body[id]) || std::holds_alternative<Barrier>(body[id])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Demand demand_of(const Program& program, const Shapes& shapes) {
   const Body& body = program.body;
   const Types types = types_of(body, program.buffers, {}, {});
@@ -88,7 +99,7 @@ Demand demand_of(const Program& program, const Shapes& shapes) {
     if (shapes.uniformity[local]) return 0;
     return words(types[local]);
   };
-  const auto loop_at = [&](std::uint32_t i) -> const For& { return std::get<For>(body.stmts[i]); };
+  const auto end_of = [&](std::uint32_t loop) { return std::get<For>(body.stmts[loop]).end.index; };
   // Where a value is in use: from its declaration to where it is read last, or to the end of a loop
   // that begins between them.
   struct Life {
@@ -100,26 +111,20 @@ Demand demand_of(const Program& program, const Shapes& shapes) {
   Demand demand;
   for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
     const Stmt& stmt = body.stmts[i];
-    while (!loops.empty() && loop_at(loops.back()).end.index <= i) loops.pop_back();
+    while (!loops.empty() && end_of(loops.back()) <= i) loops.pop_back();
     const auto use = [&](LocalId local) {
       Life& life = lives[local];
       life.end = std::max(life.end, i);
       for (std::uint32_t loop : loops) {
-        if (life.begin < loop) life.end = std::max(life.end, loop_at(loop).end.index);
+        if (life.begin < loop) life.end = std::max(life.end, end_of(loop));
       }
     };
     for (LocalId local : read_locals(body, stmt)) use(local);
     if (const LocalId local = declared(stmt); local.exists()) lives[local].begin = i;
     if (const Assign* given = std::get_if<Assign>(&stmt)) {
       use(given->local);
-      const bool is_innermost =
-          !loops.empty() && std::none_of(body.stmts.begin() + loops.back() + 1,
-                                         body.stmts.begin() + loop_at(loops.back()).end.index,
-                                         [](const Stmt& inside) {
-                                           return std::holds_alternative<For>(inside) ||
-                                                  std::holds_alternative<Barrier>(inside);
-                                         });
-      demand.is_chain = demand.is_chain || (is_innermost && registers(given->local) != 0);
+      const bool hands_on = !loops.empty() && registers(given->local) != 0;
+      demand.is_chain = demand.is_chain || (hands_on && is_innermost(body, StmtId{loops.back()}));
     }
     if (!std::holds_alternative<For>(stmt)) continue;
     loops.push_back(i);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <tuple>
 
 #include "vyre/base/text.h"
 #include "vyre/ir/intern.h"
@@ -60,8 +61,8 @@ std::vector<Written> written_rows() {
   };
 }
 
-// The text with the words that the head of lower.def explains replaced, where words have so many
-// bits.
+// The text with the words that the head of lower.def explains replaced, where words have
+// `word_bits` bits.
 std::string filled(std::string_view text, DataType type, unsigned word_bits) {
   const unsigned width = info(type).width / 32 * word_bits;
   const std::string own(vyre::text(type));
@@ -75,11 +76,10 @@ std::string filled(std::string_view text, DataType type, unsigned word_bits) {
       {"mask", "(~" + own + "(0) >> " + count + "(" + half + "))"},
       {"last", std::to_string(width / 2 - 1)},
   };
-  const auto is_word = [](char c) { return is_name_char(c); };
   std::string out;
   while (!text.empty()) {
     std::size_t size = 0;
-    while (size < text.size() && is_word(text[size])) ++size;
+    while (size < text.size() && is_name_char(text[size])) ++size;
     const std::string_view word = text.substr(0, std::max<std::size_t>(size, 1));
     const auto found = std::ranges::find(words, word, [](const auto& each) { return each.first; });
     out += found != std::end(words) ? found->second : word;
@@ -101,15 +101,14 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
   if (text.empty()) return nullptr;
   const bool is_cast = row.op == Operation::Cast;
   const DataType wide = wide_of(row, type);
-  std::string parameters;
-  const auto add = [&](std::string_view name, DataType of) {
-    parameters +=
-        (parameters.empty() ? "" : ", ") + std::string(name) + ": " + std::string(vyre::text(of));
+  std::vector<std::string> parameters;
+  const auto add = [&](const std::string& name, DataType of) {
+    parameters.push_back(name + ": " + std::string(vyre::text(of)));
   };
-  const auto add_operand = [&](const char* name, DataType of) {
+  const auto add_operand = [&](const std::string& name, DataType of) {
     if (of != wide) return add(name, of);
-    add(std::string(name) + "l", half_of(of));
-    add(std::string(name) + "h", half_of(of));
+    add(name + "l", half_of(of));
+    add(name + "h", half_of(of));
   };
   add_operand("a", type);
   if (!is_cast && info(row.op).arity == 2) {
@@ -125,7 +124,7 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   const std::string op = "op lower." + std::string(vyre::text(type)) + "." + name + "." +
-                         std::string(part) + "(" + parameters + ") -> " +
+                         std::string(part) + "(" + join(parameters, ", ") + ") -> " +
                          std::string(vyre::text(result)) + " {\n  \"a row of lower.def\"\n" +
                          filled(body, type, word_bits) + "}\n";
   Result<Module> module = parse(op, "lower.def");
@@ -134,20 +133,16 @@ std::shared_ptr<const Op> read_op(const Written& row, DataType type, std::string
   return std::make_shared<const Op>(std::get<Op>(std::move(module->items[0])));
 }
 
-// The row for an operation; null where the target has it.
+// The row for an operation, of a cast to `target`; null where the target has it.
 const LowerRow* find_row(Operation op, DataType type, DataType target, const Capabilities& has) {
   static const auto index = [] {
-    std::map<std::array<std::uint8_t, 3>, std::vector<const LowerRow*>> by_operation;
+    std::map<std::tuple<Operation, DataType, DataType>, std::vector<const LowerRow*>> rows;
     for (const LowerRow& row : all_lower_rows()) {
-      by_operation[{static_cast<std::uint8_t>(row.op), static_cast<std::uint8_t>(row.type),
-                    static_cast<std::uint8_t>(row.target)}]
-          .push_back(&row);
+      rows[{row.op, row.type, row.target}].push_back(&row);
     }
-    return by_operation;
+    return rows;
   }();
-  const auto found =
-      index.find({static_cast<std::uint8_t>(op), static_cast<std::uint8_t>(type),
-                  static_cast<std::uint8_t>(op == Operation::Cast ? target : DataType::Unknown)});
+  const auto found = index.find({op, type, target});
   if (found == index.end()) return nullptr;
   const auto lacks = [&](DataType t) {
     return (t == DataType::U64 && !has.u64) || (t == DataType::U128 && !has.u128);
@@ -165,7 +160,7 @@ const LowerRow* find_row(const Body& body, const Types& types, const Expr& expr,
   if (expr.op == Operation::Cast) {
     return find_row(expr.op, types[args[0]], type_of_detail(expr), has);
   }
-  return is_form(expr.op) ? nullptr : find_row(expr.op, types[args[0]], {}, has);
+  return is_form(expr.op) ? nullptr : find_row(expr.op, types[args[0]], DataType::Unknown, has);
 }
 
 bool is_straight(const Op& op) { return op.body.stmts.size() == 1; }
@@ -284,7 +279,7 @@ class Splitter : Rewriter {
         wide_(wide),
         half_(half_of(wide)),
         made_(program.body.exprs.size()),
-        stamps_(program.body.exprs.size()),
+        mentions_(program.body),
         locals_(program.body.locals.size()) {
     (wide == DataType::U64 ? lacks_.u64 : lacks_.u128) = false;
   }
@@ -296,9 +291,9 @@ class Splitter : Rewriter {
       if (buffer.element == wide_) buffer.element = words_of(wide_);
     }
     std::vector<StmtId> begins;
-    for (const Stmt& stmt : body.stmts) {
+    for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
       begins.push_back(here());
-      statement(stmt);
+      statement(id);
     }
     begins.push_back(here());
     const auto moved = [&](StmtId& id) { id = begins[id.index]; };
@@ -352,35 +347,30 @@ class Splitter : Rewriter {
   }
 
   // The expressions of a statement, operands first: those have smaller ids.
-  std::vector<ExprId> reached(const Stmt& stmt) {
+  std::vector<ExprId> reached(StmtId stmt) {
     std::vector<ExprId> order;
-    const auto reach = [&](ExprId id) {
-      if (stamps_[id.index] == stamp_) return;
-      stamps_[id.index] = stamp_;
+    mentions_.visit(stmt, [&](ExprId id) {
       order.push_back(id);
-    };
-    ++stamp_;
-    for (const ExprId root : roots(stmt)) reach(root);
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      for (const ExprId arg : operands(from(), from()[order[i]])) reach(arg);
-    }
+      return true;
+    });
     std::ranges::sort(order);
     return order;
   }
 
-  void statement(const Stmt& source) {
-    const std::vector<ExprId> order = reached(source);
+  void statement(StmtId id) {
+    const Stmt& source = from()[id];
+    const std::vector<ExprId> order = reached(id);
     const Let* let = std::get_if<Let>(&source);
     const Assign* assign = std::get_if<Assign>(&source);
     const bool splits =
         (let != nullptr && is_wide(let->value)) || (assign != nullptr && is_wide(assign->value));
     // What becomes several statements loads once what others may write to.
-    binds_ = splits || std::ranges::any_of(order, [&](ExprId id) {
-               const LowerRow* row = find_row(from(), types_, from()[id], lacks_);
+    binds_ = splits || std::ranges::any_of(order, [&](ExprId at) {
+               const LowerRow* row = find_row(from(), types_, from()[at], lacks_);
                return row != nullptr && !is_straight(*row->low);
              });
-    for (const ExprId id : order) made_[id.index] = lowered(id);
-    const auto value = [&](ExprId id) { return made_[id.index]; };
+    for (const ExprId at : order) made_[at.index] = lowered(at);
+    const auto value = [&](ExprId of) { return made_[of.index]; };
     if (splits && let != nullptr) {
       const auto [low, high] = value(let->value);
       const Pair pair = pair_of(let->local);
@@ -464,9 +454,8 @@ class Splitter : Rewriter {
   const DataType wide_;
   const DataType half_;
   Capabilities lacks_;
-  std::vector<Value> made_;            // per expression of the program, for the current statement
-  std::vector<std::uint32_t> stamps_;  // and the statement that has reached it last
-  std::uint32_t stamp_ = 0;
+  std::vector<Value> made_;  // per expression of the program, for the current statement
+  Mentions mentions_;
   std::vector<Pair> locals_;
   bool binds_ = false;
 };

@@ -56,7 +56,7 @@ struct LowerRow {
   std::shared_ptr<const Op> high;
 };
 std::span<const LowerRow> all_lower_rows();
-// The same where words have so many bits and types are as much narrower: for proofs.
+// The same where words have `word_bits` bits and types are as much narrower: for proofs.
 std::vector<LowerRow> read_lower_rows(unsigned word_bits);
 
 // The halves of a u64 or u128, and the vector that takes its place in buffers; Unknown for others.

@@ -127,7 +127,7 @@ std::optional<Ends> product_ends(const Range& a, const Range& b) {
 }
 
 // With 2^s and 2^t split off two factors, the product of the rests is known in as many low bits as
-// both of them are, and stands s + t bits higher.
+// both of them are, and is s + t bits higher.
 Range times(const Range& a, const Range& b) {
   const int known_a = std::countr_one(a.zeros | a.ones);
   const int known_b = std::countr_one(b.zeros | b.ones);
@@ -572,21 +572,15 @@ std::optional<Range> refine(Operation comparison, bool is_signed, const Range& a
   if (comparison == Operation::Ne) return is_constant(b) ? without(a, b.lo) : a;
 
   const u64 mask = mask_of(a.width);
-  Ends allowed{0, mask};
   const Ends limit = order_of(b, is_signed);
-  if (comparison == Operation::Lt) {
-    if (limit.hi == 0) return std::nullopt;
-    allowed.hi = limit.hi - 1;
-  } else if (comparison == Operation::Le) {
-    allowed.hi = limit.hi;
-  } else if (comparison == Operation::Gt) {
-    if (limit.lo == mask) return std::nullopt;
-    allowed.lo = limit.lo + 1;
-  } else {
-    assert(comparison == Operation::Ge);
-    allowed.lo = limit.lo;
-  }
-  const Range bound = between(a.width, allowed.lo, allowed.hi);
+  const bool is_less = comparison == Operation::Lt || comparison == Operation::Le;
+  const bool is_strict = comparison == Operation::Lt || comparison == Operation::Gt;
+  assert(is_less || comparison == Operation::Gt || comparison == Operation::Ge);
+  const u64 end = is_less ? limit.hi : limit.lo;
+  if (is_strict && end == (is_less ? 0 : mask)) return std::nullopt;
+  const u64 step = is_strict ? 1 : 0;
+  const Range bound =
+      is_less ? between(a.width, 0, end - step) : between(a.width, end + step, mask);
   if (!is_signed) return meet(a, bound);
 
   const auto limited = [&](const Range& half) -> std::optional<Range> {

@@ -11,7 +11,7 @@ namespace vyre {
 
 // A set of numbers without sign of `width` bits: those from lo to hi in which each bit of `zeros`
 // is 0 and each of `ones` is 1. Never empty. What the functions below return is tight: lo and hi
-// are in the set, and a bit that all its members share is known. A width of 0 stands for a type
+// are in the set, and a bit that all its members share is known. A width of 0 is that of a type
 // that is not covered: nothing is known of it, nor of what is computed from it.
 struct Range {
   std::uint64_t lo = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kMaxDepth = 10;
 constexpr unsigned kMaxSteps = 200;
 constexpr std::size_t kMaxFacts = 48;
-// In a body that nests deeply, so many blocks are followed exactly.
+// In a body that nests deeply, only that many blocks are followed exactly.
 constexpr std::size_t kExactBlocks = 8;
 // How deep a range is computed anew where more is known than where its value was made.
 constexpr unsigned kRangeDepth = 12;
@@ -73,7 +73,7 @@ void Ranges::go_to(StmtId stmt) {
   }
 }
 
-// What a loop assigns may be anything, inside and behind it.
+// What a loop assigns may be anything, inside and after it.
 void Ranges::forget_assigned(StmtId first, StmtId end) {
   graph_.for_each_assignment(first, end, [&](StmtId, LocalId local, bool is_first) {
     if (is_first) forget(local);
@@ -162,7 +162,7 @@ void Ranges::end_block(const Frame& closed, Frame& now) {
     return;
   }
   if (!closed.is_else) graph_.end_first();
-  if (!closed.is_else && now.is_else && now.owner == closed.owner) {
+  if (is_else_of(now, closed)) {
     now.is_coarse = closed.is_coarse;
     now.then_ended = closed.ended;
     begin_block(now);
@@ -221,8 +221,7 @@ Range Ranges::computed(ExprId id, Operand operand) {
   switch (expr.op) {
     case Operation::Literal: {
       const Bits bits = literal_bits(nodes_, expr);
-      const std::uint64_t high = width == 64 ? bits.lanes[1] : 0;
-      return constant(width, bits.lanes[0] | high << 32);
+      return constant(width, bits.lanes[0] | std::uint64_t{bits.lanes[1]} << 32);
     }
     case Operation::Local: return unknowns_[expr.imm];
     case Operation::Load: {
@@ -416,17 +415,13 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
   constexpr std::int64_t kFar = std::int64_t{1} << 34;
   if (depth == 0 || ++steps_ > kMaxSteps || offset > kFar || offset < -kFar) return false;
   if (a == b) return offset < 0;
-  const Range ra = range(a);
-  const Range rb = range(b);
-  const auto hi = static_cast<std::int64_t>(ra.hi);
-  if (hi + offset < static_cast<std::int64_t>(rb.lo)) return true;
+  if (most(a) + offset < least(b)) return true;
   const Expr expr = nodes_[a];
   const auto go = [&](ExprId to, std::int64_t by) { return prove(to, by, b, depth - 1, reason); };
-  const auto most = [&](ExprId of) { return static_cast<std::int64_t>(range(of).hi); };
-  const auto least = [&](ExprId of) { return static_cast<std::int64_t>(range(of).lo); };
-  constexpr auto kTop = static_cast<std::int64_t>(kMost);
-
-  if (expr.op == Operation::Length && orders_ != nullptr && nodes_[b].op == Operation::Length &&
+  const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
+  const ExprId x = expr.args[0];
+  const ExprId y = expr.args[1];
+  if (is(Operation::Length) && orders_ != nullptr && nodes_[b].op == Operation::Length &&
       offset < 0) {
     const BufferId shorter{expr.imm};
     const BufferId longer{nodes_[b].imm};
@@ -435,9 +430,6 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
       return true;
     }
   }
-  const ExprId x = expr.args[0];
-  const ExprId y = expr.args[1];
-  const auto is = [&](auto... ops) { return ((expr.op == ops) || ...); };
   if (is(Operation::Add)) {
     // A sum that wraps around is less than one that does not.
     if (go(x, offset + most(y)) || go(y, offset + most(x))) return true;
@@ -451,30 +443,35 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
     if (go(x, offset) && go(y, offset)) return true;
   } else if (is(Operation::Select)) {
     // Each side is only wanted where the condition says so.
-    const std::size_t facts = known_.size();
-    const std::size_t refined = undo_.size();
-    assume(x, true, {});
-    const bool first = go(y, offset);
-    undo(facts, refined);
-    assume(x, false, {});
-    const bool second = first && go(expr.args[2], offset);
-    undo(facts, refined);
-    if (second) return true;
+    const auto goes_if = [&](bool holds, ExprId side) {
+      const std::size_t facts = known_.size();
+      const std::size_t refined = undo_.size();
+      assume(x, holds, {});
+      const bool goes = go(side, offset);
+      undo(facts, refined);
+      return goes;
+    };
+    if (goes_if(true, y) && goes_if(false, expr.args[2])) return true;
   } else if (is(Operation::Shr, Operation::Div, Operation::Mod, Operation::SubSat)) {
     if (go(x, offset)) return true;
     if (is(Operation::Mod) && least(y) >= 1 && go(y, offset - 1)) return true;
   }
-  // What is known to be larger, the latest first.
+  return prove_by_facts(a, offset, b, depth, reason);
+}
+
+// By what is known to be larger, the latest first.
+bool Ranges::prove_by_facts(ExprId a, std::int64_t offset, ExprId b, unsigned depth,
+                            Reason& reason) {
   const std::size_t end = known_.size() - std::min(known_.size(), kMaxFacts);
   for (std::size_t i = known_.size(); i-- > end;) {
     const Fact fact = known_[i];
     std::int64_t by = offset - (fact.strict ? 1 : 0);
     if (fact.a != a) {
       // a + c < …, where that does not wrap around.
-      const Expr left = nodes_[fact.a];
+      const Expr& left = nodes_[fact.a];
       if (left.op != Operation::Add || (left.args[0] != a && left.args[1] != a)) continue;
       const ExprId c = left.args[left.args[0] == a ? 1 : 0];
-      if (hi + most(c) > kTop) continue;
+      if (most(a) + most(c) > static_cast<std::int64_t>(kMost)) continue;
       by -= least(c);
     }
     Reason trial = reason;
@@ -482,8 +479,7 @@ bool Ranges::prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reas
     if (!found && fact.strict && nodes_[fact.b].op == Operation::SubSat) {
       // Something is less than it, so it has not been cut off at zero.
       const Expr right = nodes_[fact.b];
-      const std::int64_t c = least(right.args[1]);
-      found = prove(right.args[0], by - c, b, depth - 1, trial);
+      found = prove(right.args[0], by - least(right.args[1]), b, depth - 1, trial);
     }
     if (!found) continue;
     reason = trial;

@@ -121,7 +121,10 @@ class Ranges {
   Here& here(ExprId value);
   void narrow(ExprId value, const Range& range);
   void undo(std::size_t facts, std::size_t refined);
+  std::int64_t most(ExprId value) { return static_cast<std::int64_t>(range(value).hi); }
+  std::int64_t least(ExprId value) { return static_cast<std::int64_t>(range(value).lo); }
   bool prove(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason);
+  bool prove_by_facts(ExprId a, std::int64_t offset, ExprId b, unsigned depth, Reason& reason);
 
   const Program& program_;
   const Body& body_;

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "vyre/ir/walk.h"
-#include "vyre/passes/draft.h"
+#include "vyre/passes/formulas.h"
 #include "vyre/passes/pass.h"
 
 namespace vyre {
@@ -25,17 +25,16 @@ Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
     std::vector<ExprId> memo;
 
     Keep statement(StmtId, const Stmt& source) {
-      draft.put(with_roots(source, [&](ExprId root) {
-        return copy_expr(draft, root, memo, [&](ExprId, const Expr& expr, std::span<const ExprId>) {
-          const bool local = expr.op == Operation::LocalId;
-          if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
-          if (before[expr.detail] == draft.from().workgroup_size[expr.detail]) return ExprId{};
-          Simplifier& make = draft.make();
-          const ExprId whole = make.make(Operation::InvocationId, expr.detail, 0, {});
-          return make.make(local ? Operation::Mod : Operation::Div,
-                           {whole, make.number(before[expr.detail])});
-        });
-      }));
+      const auto id = [&](ExprId, const Expr& expr, std::span<const ExprId>) {
+        const bool local = expr.op == Operation::LocalId;
+        if (!local && expr.op != Operation::WorkgroupId) return ExprId{};
+        const std::uint32_t size = before[expr.detail];
+        if (size == draft.from().workgroup_size[expr.detail]) return ExprId{};
+        Formulas f{draft};
+        return f.make.make(local ? Operation::Mod : Operation::Div,
+                           {f.id(Operation::InvocationId, expr.detail), f.number(size)});
+      };
+      draft.put(with_roots(source, [&](ExprId root) { return copy_expr(draft, root, memo, id); }));
       return Keep::All;
     }
   };

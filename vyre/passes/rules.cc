@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <functional>
+#include <charconv>
 #include <numeric>
 
 #include "vyre/base/text.h"
@@ -19,19 +19,14 @@ constexpr RuleRow kRows[] = {
 #include "vyre/passes/rules.def"
 };
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-// The longest first: `<<` before `<`.
-const std::vector<const OperationInfo*>& infix_operations() {
-  static const std::vector<const OperationInfo*> all = [] {
-    std::vector<const OperationInfo*> rows;
-    for (const OperationInfo& row : all_operations()) {
-      if (row.arity == 2 && row.precedence != 0) rows.push_back(&row);
-    }
-    std::ranges::sort(rows, std::greater(), [](const auto* row) { return row->text.size(); });
-    return rows;
-  }();
-  return all;
+// The operator that a text begins with: the longest, `<<` and not `<`.
+const OperationInfo* find_infix(std::string_view text) {
+  const OperationInfo* longest = nullptr;
+  for (const OperationInfo& row : all_operations()) {
+    if (row.arity != 2 || row.precedence == 0 || !text.starts_with(row.text)) continue;
+    if (longest == nullptr || row.text.size() > longest->text.size()) longest = &row;
+  }
+  return longest;
 }
 
 // Precedence climbing over the operators of ops.def.
@@ -96,25 +91,24 @@ class PatternParser {
     node.kind = PatternNode::Kind::Apply;
     node.op = op;
     node.args = {a, b, 0};
-    const bool test = row.signature == Signature::Test && operand.kind != Role::Kind::Fixed;
-    node.role = test ? Role{Role::Kind::Test, {}} : operand;
-    if (row.signature == Signature::Test && !test) node.role = {Role::Kind::Fixed, DataType::U32};
+    node.role = operand;
+    if (row.signature == Signature::Test) {
+      const bool fixed = operand.kind == Role::Kind::Fixed;
+      node.role = fixed ? Role{Role::Kind::Fixed, DataType::U32} : Role{Role::Kind::Test, {}};
+    }
     return add(node);
   }
 
   // infix(), prefix() and settle() recurse over a row of rules.def, which has few nodes.
   std::uint8_t infix(int least) {
-    const std::vector<const OperationInfo*>& rows = infix_operations();
     std::uint8_t left = prefix();
     while (!failed_) {
       skip();
       if (rest_.empty() || rest_[0] == ')' || rest_[0] == ',') return left;
-      const auto found = std::ranges::find_if(
-          rows, [&](const OperationInfo* row) { return rest_.starts_with(row->text); });
-      if (found == rows.end() || (*found)->precedence < least) return left;
-      rest_.remove_prefix((*found)->text.size());
-      const std::uint8_t right = infix((*found)->precedence + 1);
-      left = apply((*found)->op, left, right);
+      const OperationInfo* found = find_infix(rest_);
+      if (found == nullptr || found->precedence < least) return left;
+      rest_.remove_prefix(found->text.size());
+      left = apply(found->op, left, infix(found->precedence + 1));
     }
     return left;
   }
@@ -126,7 +120,7 @@ class PatternParser {
       return take(")") ? inside : fail();
     }
     std::size_t size = 0;
-    while (size < rest_.size() && (is_letter(rest_[size]) || is_digit(rest_[size]))) ++size;
+    while (size < rest_.size() && is_name_char(rest_[size])) ++size;
     const std::string_view word = rest_.substr(0, size);
     if (word.empty()) {
       for (const OperationInfo& row : all_operations()) {
@@ -143,11 +137,9 @@ class PatternParser {
 
   std::uint8_t number(std::string_view word) {
     PatternNode node;
-    const bool hexadecimal = word.starts_with("0x");
-    for (char c : word.substr(hexadecimal ? 2 : 0)) {
-      const auto digit = static_cast<std::uint32_t>(is_digit(c) ? c - '0' : c - 'a' + 10);
-      node.number = node.number * (hexadecimal ? 16 : 10) + digit;
-    }
+    const bool is_hex = word.starts_with("0x");
+    if (is_hex) word.remove_prefix(2);
+    std::from_chars(word.data(), word.data() + word.size(), node.number, is_hex ? 16 : 10);
     return add(node);
   }
 
@@ -297,7 +289,7 @@ struct Table {
   template <class Visit>
   void for_each_list(const Rule& rule, Visit visit) {
     const Of& table = of(rule);
-    // The classes that a look fits, from the first one to the one behind the last.
+    // The classes that a look fits, from the first one to the one after the last.
     const auto fits = [](Look look, std::size_t own, std::size_t count) {
       return look == kAnything ? std::pair(std::size_t{0}, count) : std::pair(own, own + 1);
     };

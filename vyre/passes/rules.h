@@ -86,7 +86,7 @@ Bits evaluate(const Pattern& pattern, DataType t, const PatternValues& values);
 // Whether a condition holds: in every lane.
 bool holds(const Pattern& condition, DataType t, const PatternValues& values);
 
-// What stands at the place of an operand, as far as a look at it tells: an operation, a constant or
+// What is at the place of an operand, as far as a look at it tells: an operation, a constant or
 // anything.
 using Look = std::uint8_t;
 inline constexpr Look kAnything = 0;

@@ -8,21 +8,10 @@
 namespace vyre {
 namespace {
 
-// By expression: how many it has, as written out, or `longest` where there are more.
-std::vector<std::uint32_t> sizes_of(const Body& body, std::uint32_t longest) {
-  std::vector<std::uint32_t> sizes(body.exprs.size(), 1);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    for (ExprId arg : operands(body, body.exprs[i])) {
-      sizes[i] = std::min(longest, sizes[i] + sizes[arg.index]);
-    }
-  }
-  return sizes;
-}
-
 struct Shorten {
   Draft& draft;
   const std::uint32_t longest;
-  const std::vector<std::uint32_t> written;
+  const std::vector<std::uint32_t> written;  // by expression: how many it has, as written out
   const Types types;
   std::vector<ExprId> memo;
   std::vector<std::uint32_t> sizes;  // of expressions, in this statement, with parts as locals
@@ -59,8 +48,9 @@ struct Shorten {
 }  // namespace
 
 std::optional<Program> shorten(const Program& program, std::uint32_t longest) {
-  std::vector<std::uint32_t> written = sizes_of(program.body, longest);
-  if (std::ranges::find(written, longest) == written.end()) return std::nullopt;
+  std::vector<std::uint32_t> written = written_out(program.body).sizes;
+  const auto is_long = [&](std::uint32_t size) { return size >= longest; };
+  if (std::ranges::none_of(written, is_long)) return std::nullopt;
   Draft draft(program, kNothing);
   const std::size_t count = program.body.exprs.size();
   Shorten pass{draft,

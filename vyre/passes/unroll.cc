@@ -3,7 +3,7 @@
 // at a time.
 #include <algorithm>
 
-#include "vyre/passes/draft.h"
+#include "vyre/passes/formulas.h"
 #include "vyre/passes/pass.h"
 
 namespace vyre {
@@ -42,7 +42,6 @@ class Unroller {
         varies_(spread(body_, [](const Expr& expr) { return expr.op == Operation::Local; })),
         locals_(body_.locals.size()) {
     loops == Loops::Whole ? plan() : plan_partly();
-    for (std::uint32_t i = 0; i < body_.locals.size(); ++i) names_.emplace_back(i);
   }
 
   bool finds_any() const { return any_; }
@@ -54,23 +53,13 @@ class Unroller {
   }
 
  private:
-  // Of expressions, as written out.
-  std::vector<std::uint32_t> sizes_of() const {
-    std::vector<std::uint32_t> sizes(body_.exprs.size(), 1);
-    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
-      for (ExprId arg : operands(body_, body_.exprs[i])) {
-        sizes[i] = std::min(kMaxExprs, sizes[i] + sizes[arg.index]);
-      }
-    }
-    return sizes;
-  }
-
   // Loops that have neither loops nor barriers in them, and a number of rounds that fits.
   void plan_partly() {
-    const std::vector<std::uint32_t> sizes = sizes_of();
+    std::vector<std::uint32_t> sizes;  // where they are wanted
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       const std::uint32_t times = rounds_of(body_, body_.stmts[i]);
       if (times % kPartly != 0 || times <= kPartly) continue;
+      if (sizes.empty()) sizes = written_out(body_).sizes;
       std::uint64_t inside = 0;
       bool is_plain = true;
       for (std::uint32_t k = i + 1; k < next(body_, StmtId{i}).index; ++k) {
@@ -88,38 +77,27 @@ class Unroller {
   // How often each loop is written out; 0: it stays a loop.
   void plan() {
     const std::size_t count = body_.stmts.size();
-    const std::vector<std::uint32_t> sizes = sizes_of();
-    std::vector<bool> breaks(count);  // a `break` leaves this loop
-    BlockStack<OpenBlock> stack(body_);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      stack.enter(i);
-      if (std::holds_alternative<Break>(body_.stmts[i])) {
-        for (std::size_t k = stack.frames().size(); k-- > 0;) {
-          if (!stack.frames()[k].is_loop) continue;
-          breaks[stack.frames()[k].owner] = true;
-          break;
-        }
-      }
-      stack.open(i);
-    }
-    std::uint64_t own = 0;
-    for (const Stmt& stmt : body_.stmts) {
-      own += own_cost(stmt);
-      for (ExprId root : roots(stmt)) own += sizes[root.index];
-    }
+    const WrittenOut written = written_out(body_);
+    std::uint64_t own = written.total;
+    for (const Stmt& stmt : body_.stmts) own += own_cost(stmt);
     const std::uint64_t most = kMaxUnrolled - std::min(own, kMaxUnrolled);
     // Inner statements come after outer ones.
     std::vector<std::uint64_t> cost(count);  // of a statement with all in it
+    std::vector<bool> breaks(count);         // a `break` in it leaves a loop around it
     std::uint64_t total = 0;
     for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {
+      const Stmt& stmt = body_.stmts[i];
       std::uint64_t inside = 0;
+      bool breaks_off = std::holds_alternative<Break>(stmt);
       for (StmtId id{i + 1}; id < next(body_, StmtId{i}); id = next(body_, id)) {
         inside += cost[id.index];
+        breaks_off = breaks_off || breaks[id.index];
       }
-      cost[i] = own_cost(body_.stmts[i]) + inside;
-      for (ExprId root : roots(body_.stmts[i])) cost[i] += sizes[root.index];
-      const std::uint32_t times = rounds_of(body_, body_.stmts[i]);
-      if (times == 0 || breaks[i]) continue;
+      breaks[i] = breaks_off && !std::holds_alternative<For>(stmt);
+      cost[i] = own_cost(stmt) + inside;
+      for (ExprId root : roots(stmt)) cost[i] += written.sizes[root.index];
+      const std::uint32_t times = rounds_of(body_, stmt);
+      if (times == 0 || breaks_off) continue;
       if (times > 1 && (times > kMaxRounds || total + times * inside > most)) continue;
       rounds_[i] = times;
       cost[i] = times * inside;
@@ -137,14 +115,10 @@ class Unroller {
 
   void begin_round(const Frame& frame) {
     const For& loop = std::get<For>(body_[frame.owner]);
-    Simplifier& make = draft_.make();
-    ExprId number = make.number(body_[loop.from].imm + frame.round);
-    if (is_partly_) {
-      const ExprId rounds =
-          make.make(Operation::Mul, {make.local(loop.variable), make.number(kPartly)});
-      number = make.make(Operation::Add, {rounds, number});
-    }
-    locals_[loop.variable.index] = number;
+    Formulas f{draft_};
+    const ExprId number = f.number(body_[loop.from].imm + frame.round);
+    locals_[loop.variable.index] =
+        is_partly_ ? f.sum(f.times(f.make.local(loop.variable), kPartly), number) : number;
   }
 
   // Opens the statement if it has blocks, and says where to go on.
@@ -237,12 +211,11 @@ class Unroller {
     for (ExprId at : touched_) memo_[at.index] = {};
     touched_.clear();
     if (LocalId* local = local_of(stmt); local != nullptr && local->exists()) {
+      ExprId& own = locals_[local->index];
       if (declared(stmt).exists() && copies_ > 0) {
-        const LocalId fresh = draft_.declare(body_[*local].name, draft_.type(*local));
-        names_[local->index] = fresh;
-        locals_[local->index] = draft_.make().local(fresh);
+        own = draft_.make().local(draft_.declare(body_[*local].name, draft_.type(*local)));
       }
-      *local = names_[local->index];
+      if (own.exists()) *local = LocalId{draft_.body()[own].imm};
     }
     return stmt;
   }
@@ -252,8 +225,7 @@ class Unroller {
   std::vector<std::uint32_t> rounds_;  // per statement
   std::vector<ExprId> memo_;
   std::vector<bool> varies_;    // per expression: mentions a local
-  std::vector<ExprId> locals_;  // per local: what stands for it; none: itself
-  std::vector<LocalId> names_;
+  std::vector<ExprId> locals_;  // per local: what it is here; none: itself
   std::vector<ExprId> touched_;
   std::vector<Frame> stack_;
   std::uint32_t copies_ = 0;  // open rounds

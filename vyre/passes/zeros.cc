@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "vyre/ir/eval.h"
 #include "vyre/passes/affine.h"
 #include "vyre/passes/formulas.h"
 #include "vyre/passes/pass.h"
@@ -21,39 +22,23 @@ constexpr std::uint32_t kNever = 0xffffffff;
 
 // --- What need not begin as zeros ---------------------------------------------------------------
 
-// A sum of the local ids, each times a factor, and a number; nothing for anything else.
-using Factors = std::array<std::uint32_t, 4>;
-std::optional<Factors> factors_of(const Body& body, const std::vector<ExprId>& bound, ExprId id,
-                                  int depth = 0) {
+// The value of a sum of local ids, each times a number, in one invocation; nothing for anything
+// else.
+std::optional<std::uint32_t> value_of(const Body& body, const std::vector<ExprId>& bound, ExprId id,
+                                      const std::array<std::uint32_t, 3>& local_id, int depth = 0) {
   const Expr& expr = body[id];
   if (depth > kMaxTerms) return std::nullopt;
-  const auto of = [&](ExprId arg) { return factors_of(body, bound, arg, depth + 1); };
-  const auto scaled = [](std::optional<Factors> a, std::uint32_t factor) {
-    for (std::size_t i = 0; a && i < 4; ++i) (*a)[i] *= factor;
-    return a;
-  };
-  const auto literal = [&](ExprId arg) { return body[arg].op == Operation::Literal; };
-  if (expr.op == Operation::Literal) return Factors{0, 0, 0, expr.imm};
-  if (expr.op == Operation::LocalId) {
-    Factors own{};
-    own[expr.detail] = 1;
-    return own;
-  }
+  const auto of = [&](ExprId arg) { return value_of(body, bound, arg, local_id, depth + 1); };
+  if (expr.op == Operation::Literal) return expr.imm;
+  if (expr.op == Operation::LocalId) return local_id[expr.detail];
   if (expr.op == Operation::Local && bound[expr.imm].exists()) return of(bound[expr.imm]);
-  if (expr.op == Operation::Add) {
-    std::optional<Factors> a = of(expr.args[0]);
-    const std::optional<Factors> b = of(expr.args[1]);
-    if (!a || !b) return std::nullopt;
-    for (std::size_t i = 0; i < 4; ++i) (*a)[i] += (*b)[i];
-    return a;
-  }
-  if (expr.op == Operation::Mul && literal(expr.args[1])) {
-    return scaled(of(expr.args[0]), body[expr.args[1]].imm);
-  }
-  if (expr.op == Operation::Shl && literal(expr.args[1])) {
-    return scaled(of(expr.args[0]), std::uint32_t{1} << (body[expr.args[1]].imm & 31));
-  }
-  return std::nullopt;
+  const bool scales = expr.op == Operation::Mul || expr.op == Operation::Shl;
+  if (expr.op != Operation::Add && !scales) return std::nullopt;
+  if (scales && body[expr.args[1]].op != Operation::Literal) return std::nullopt;
+  const auto a = of(expr.args[0]);
+  const auto b = of(expr.args[1]);
+  if (!a || !b) return std::nullopt;
+  return eval(expr.op, DataType::U32, {{*a}}, {{*b}}).lanes[0];
 }
 
 // The statements that access a buffer: the first one, the last one, the first that loads.
@@ -91,45 +76,50 @@ std::vector<Uses> uses_of(const Program& program) {
   return uses;
 }
 
+// By statement: the end of the block that it is in.
+std::vector<StmtId> ends_of_blocks(const Body& body) {
+  std::vector<StmtId> ends;
+  BlockStack<OpenBlock> stack(body);
+  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
+    stack.enter(i);
+    ends.emplace_back(stack.back().end);
+    stack.open(i);
+  }
+  return ends;
+}
+
+// Whether an index is the number of the invocation in its workgroup. Such sums are what they are
+// for the first invocation, and how they grow along each axis.
+bool is_own_number(const Program& program, ExprId index) {
+  const auto& size = program.workgroup_size;
+  const std::vector<ExprId> bound = bound_values(program.body);
+  const auto is = [&](const std::array<std::uint32_t, 3>& local_id, std::uint32_t number) {
+    return value_of(program.body, bound, index, local_id) == number;
+  };
+  return is({0, 0, 0}, 0) && (size[0] == 1 || is({1, 0, 0}, 1)) &&
+         (size[1] == 1 || is({0, 1, 0}, size[0])) &&
+         (size[2] == 1 || is({0, 0, 1}, size[0] * size[1]));
+}
+
 // By buffer: workgroup memory of which somebody could see that it did not begin as zeros.
 std::vector<bool> find_seen(const Program& program) {
   const Body& body = program.body;
   const std::vector<Uses> uses = uses_of(program);
-  const std::vector<ExprId> bound = bound_values(body);
-  // By statement the block that it is in, and the end of that; and the barriers of each block.
-  using BlockId = std::pair<std::uint32_t, bool>;  // the owner, and whether it is an `else`
-  std::vector<BlockId> blocks(body.stmts.size());
-  std::vector<std::uint32_t> ends(body.stmts.size());
-  std::map<BlockId, std::vector<std::uint32_t>> barriers;
-  BlockStack<OpenBlock> stack(body);
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    stack.enter(i);
-    const bool is_inside = stack.frames().size() > 1;
-    blocks[i] = {is_inside ? stack.back().owner : kNever, stack.back().is_else};
-    ends[i] = stack.back().end;
-    if (std::holds_alternative<Barrier>(body.stmts[i])) barriers[blocks[i]].push_back(i);
-    stack.open(i);
-  }
+  const std::vector<StmtId> ends = ends_of_blocks(body);
   const auto& size = program.workgroup_size;
   const auto is_filled = [&](std::size_t i) {
     const Uses& use = uses[i];
     const Store* store = std::get_if<Store>(&body.stmts[use.first]);
+    const StmtId end = ends[use.first];
     if (program.buffers[i].count > std::uint64_t{size[0]} * size[1] * size[2] || store == nullptr ||
-        store->buffer.index != i || use.load <= use.first || use.last >= ends[use.first]) {
-      return false;
-    }
-    const std::optional<Factors> index = factors_of(body, bound, store->index);
-    const auto is_own = [&](std::size_t axis, std::uint32_t factor) {
-      return size[axis] == 1 || (*index)[axis] == factor;
-    };
-    if (!index || !is_own(0, 1) || !is_own(1, size[0]) || !is_own(2, size[0] * size[1]) ||
-        (*index)[3] != 0) {
+        store->buffer.index != i || use.load <= use.first || use.last >= end.index ||
+        !is_own_number(program, store->index)) {
       return false;
     }
     // A barrier after it in its block says that all invocations run both.
-    const std::vector<std::uint32_t>& waits = barriers[blocks[use.first]];
-    const auto next = std::ranges::upper_bound(waits, use.first);
-    return use.load == kNever || (next != waits.end() && *next < use.load);
+    StmtId wait{use.first};
+    while (wait < end && !std::holds_alternative<Barrier>(body[wait])) wait = next(body, wait);
+    return wait < end && wait.index < use.load;
   };
   std::vector<bool> seen(program.buffers.size());
   for (std::size_t i = 0; i < seen.size(); ++i) {
@@ -143,36 +133,26 @@ std::vector<bool> find_seen(const Program& program) {
 
 class Zeros {
  public:
-  explicit Zeros(Draft& draft) : f_{draft}, thread_(f_.bind("thread", f_.thread())) {
-    const auto& size = draft.from().workgroup_size;
-    threads_ = size[0] * size[1] * size[2];
-  }
+  explicit Zeros(Draft& draft)
+      : f_{draft}, thread_(f_.bind("thread", f_.thread())), threads_(f_.threads()) {}
 
   void write(BufferId id) {
     const BufferDecl& buffer = f_.draft.from().buffers[id.index];
     const std::uint32_t width = kBytes / stride(buffer.element);
     const std::uint32_t chunks = buffer.count / width;
+    const auto stretch = [&](ExprId exists, ExprId first, std::uint32_t more) {
+      for (std::uint32_t i = 0; i < width; ++i) store(id, exists, f_.sum(first, more + i));
+    };
     if (chunks > kWrittenOut * threads_) {
-      const LocalId round = f_.draft.declare("round", DataType::U32);
-      f_.draft.open(For{round, f_.number(0), f_.number((chunks + threads_ - 1) / threads_), {}});
-      const ExprId number = f_.sum(f_.times(f_.make.local(round), threads_), thread_);
+      const ExprId round = f_.open_loop("round", (chunks + threads_ - 1) / threads_);
+      const ExprId number = f_.sum(f_.times(round, threads_), thread_);
       const ExprId at = f_.bind("at", f_.times(number, width));
-      const ExprId exists = chunks % threads_ == 0 ? ExprId{} : is_below(at, chunks * width);
-      for (std::uint32_t i = 0; i < width; ++i) store(id, exists, f_.sum(at, i));
+      stretch(chunks % threads_ == 0 ? ExprId{} : is_below(at, chunks * width), at, 0);
       f_.draft.close();
     } else {
       for (std::uint32_t done = 0; done < chunks; done += threads_) {
-        const std::uint32_t left = chunks - done;
         const ExprId first = first_of(width);
-        ExprId exists;
-        if (left < threads_) {
-          ExprId& known = exists_[{width, left}];
-          if (!known.exists()) known = is_below(first, left * width);
-          exists = known;
-        }
-        for (std::uint32_t i = 0; i < width; ++i) {
-          store(id, exists, f_.sum(first, done * width + i));
-        }
+        stretch(exists(first, width, chunks - done), first, done * width);
       }
     }
     const std::uint32_t rest = buffer.count - chunks * width;
@@ -182,25 +162,31 @@ class Zeros {
 
  private:
   ExprId is_below(ExprId a, std::uint32_t end) {
-    return f_.bind("exists", f_.make.make(Operation::Lt, {a, f_.number(end)}));
+    return f_.bind("exists", f_.less(a, f_.number(end)));
   }
-  // The first element that an invocation writes, of so many at a time.
+  // The first element that an invocation writes, with `width` at a time, and whether it is there
+  // where that many invocations have something left to write; none: it is.
   ExprId first_of(std::uint32_t width) {
     ExprId& first = firsts_[width];
     if (!first.exists()) first = f_.bind("at", f_.times(thread_, width));
     return first;
   }
+  ExprId exists(ExprId first, std::uint32_t width, std::uint32_t left) {
+    if (left >= threads_) return {};
+    ExprId& known = exists_[{width, left}];
+    if (!known.exists()) known = is_below(first, left * width);
+    return known;
+  }
   void store(BufferId id, ExprId condition, ExprId index) {
     const DataType type = loaded_type(f_.draft.from().buffers[id.index].element);
-    const ExprId at = condition.exists() ? f_.when(condition, index) : index;
-    f_.draft.add(Store{id, at, f_.make.constant(type, {})});
+    f_.draft.add(Store{id, f_.when(condition, index), f_.make.constant(type, {})});
   }
 
   Formulas f_;
   const ExprId thread_;
-  std::uint32_t threads_ = 0;
+  const std::uint32_t threads_;
   std::map<std::uint32_t, ExprId> firsts_;                            // by width
-  std::map<std::pair<std::uint32_t, std::uint32_t>, ExprId> exists_;  // by width and end
+  std::map<std::pair<std::uint32_t, std::uint32_t>, ExprId> exists_;  // by width and number
 };
 
 }  // namespace
