@@ -3,14 +3,13 @@
 // the interpreter. On every kind of vectors that this machine has: examples, generated programs,
 // and programs that are all about masks. VYRE_LONG runs many; VYRE_SEED and VYRE_COUNT choose them,
 // VYRE_CPU chooses one kind.
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <sstream>
 
 #include "tests/support/guard_fixture.h"
-#include "vyre/backends/cpu/guard.h"
+#include "vyre/backends/cpu/host_memory.h"
 
 namespace vyre {
 namespace {
@@ -32,10 +31,10 @@ int status_of(const std::function<void()>& act) {
 
 TEST(Guards, EndTheProcessWhereMemoryEnds) {
   for (const unsigned bytes : {0u, 4u, 64u, 4092u, 4096u, 4100u, 100'000u}) {
-    const std::optional<GuardedPages> pages = map_guarded(bytes);
-    ASSERT_TRUE(pages);
     for (const Guard guard : {Guard::End, Guard::Begin}) {
-      std::byte* const memory = place(*pages, bytes, guard);
+      const HostBytes guarded(bytes, 64, guard);
+      std::byte* const memory = guarded.begin();
+      ASSERT_NE(memory, nullptr);
       for (unsigned i = 0; i < bytes; ++i) memory[i] = std::byte{1};
       const auto dies = [&](std::int64_t at) {
         volatile std::byte* const place = memory + at;
@@ -49,7 +48,6 @@ TEST(Guards, EndTheProcessWhereMemoryEnds) {
       EXPECT_TRUE(dies(end + kFar)) << bytes;
       EXPECT_TRUE(dies(-kFar)) << bytes;
     }
-    munmap(pages->mapping, pages->size);
   }
 }
 

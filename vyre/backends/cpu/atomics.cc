@@ -37,29 +37,20 @@ Update update_of(AtomicOp op, bool is_signed) {
 
 Value GangWriter::update(AtomicOp op, DataType element, bool is_own, Value pointer, Value expected,
                          Value value) {
+  if (op == AtomicOp::CompareExchange) return ir_.compare_exchange(pointer, expected, value);
   const Update how = update_of(op, has_sign(element));
-  const llvm::Api& api = ir_.api();
-  if (is_own) {
-    const Value old = ir_.load(ir_.i32, pointer, 4);
-    const auto lanes = [&](Value of) { return Lanes{element, false, {of}}; };
-    ir_.store(ops_.apply(how.operation, lanes(old), lanes(value)).parts[0], pointer, 4);
-    return old;
-  }
-  if (op == AtomicOp::CompareExchange) {
-    const Value both = api.BuildAtomicCmpXchg(ir_.builder(), pointer, expected, value,
-                                              llvm::kSequential, llvm::kSequential, 0);
-    return api.BuildExtractValue(ir_.builder(), both, 0, "");
-  }
-  return api.BuildAtomicRMW(ir_.builder(), static_cast<int>(how.instruction), pointer, value,
-                            llvm::kSequential, 0);
+  if (!is_own) return ir_.update(how.instruction, pointer, value);
+  const Value old = ir_.load(ir_.i32, pointer, 4);
+  ir_.store(ops_.apply(how.operation, {element, {old}}, {element, {value}}).parts[0], pointer, 4);
+  return old;
 }
 
 // All lanes update one element at once.
 void GangWriter::update_together(const Atomic& atomic, const BufferSlot& buffer, bool is_own) {
   const DataType element = facts_.element(atomic.buffer);
   Value given = words(atomic.value);
-  if (mask_ != nullptr) {
-    given = ir_.select(mask_, given, ir_.splat_number(ir_.i32, neutral(atomic.op, element)));
+  if (mask_) {
+    given = ir_.select(mask_, given, neutral(atomic.op, element));
   }
   const Value pointer =
       element_pointer(buffer, element, word(atomic.index), is_inside({}), frame_.sink);
@@ -67,39 +58,35 @@ void GangWriter::update_together(const Atomic& atomic, const BufferSlot& buffer,
   update(atomic.op, element, is_own, pointer, nullptr, ir_.call(reduction, {given}));
 }
 
-// Whether a value takes few operations on loads of rows, all of which are in bounds.
-bool GangWriter::is_cheap(StmtId stmt, ExprId id, unsigned depth) const {
-  if (facts_.is_scalar(id)) return true;
+// A value in one lane, if that takes few operations on loads of rows that are in bounds.
+std::optional<Lanes> GangWriter::of_lane(StmtId stmt, ExprId id, unsigned lane, unsigned depth) {
+  if (facts_.is_scalar(id)) return scalar(id);
   const Expr& expr = body_[id];
-  if (depth == 0 || facts_.types[id] != DataType::U32) return false;
+  if (depth == 0 || facts_.types[id] != DataType::U32) return std::nullopt;
   if (expr.op == Operation::Local) {
     const StmtId declared = facts_.locals[expr.imm].declared;
     const ExprId bound = facts_.bound[expr.imm];
-    return bound.exists() && facts_.segments[declared.index] == facts_.segments[stmt.index] &&
-           is_cheap(declared, bound, depth - 1);
+    const bool is_here = facts_.segments[declared.index] == facts_.segments[stmt.index];
+    if (!bound.exists() || !is_here) return std::nullopt;
+    return of_lane(declared, bound, lane, depth - 1);
   }
   if (expr.op == Operation::Load) {
-    return !is_written(facts_.access(BufferId{expr.imm})) && fast_->starts.contains(expr.args[0]) &&
-           facts_.shapes[expr.args[0]].stride == 1 && fast_->in_bounds.contains({stmt, id});
+    const BufferId buffer{expr.imm};
+    const ExprId index = expr.args[0];
+    const bool is_row = fast_->starts.contains(index) && facts_.shapes[index].stride == 1 &&
+                        fast_->in_bounds.contains({stmt, id});
+    if (!is_row || is_written(facts_.access(buffer))) return std::nullopt;
+    const Value row = row_address(buffer, index, false);
+    return Lanes{DataType::U32, {ir_.load(ir_.i32, ir_.at(ir_.i32, row, lane), 4)}};
   }
   if (expr.op != Operation::Shr && expr.op != Operation::BitAnd && expr.op != Operation::Add) {
-    return false;
+    return std::nullopt;
   }
-  return std::ranges::all_of(operands(body_, expr),
-                             [&](ExprId arg) { return is_cheap(stmt, arg, depth - 1); });
-}
-
-// Such a value in one lane.
-Lanes GangWriter::of_lane(ExprId id, unsigned lane) {
-  if (facts_.is_scalar(id)) return scalar(id);
-  const Expr& expr = body_[id];
-  if (expr.op == Operation::Local) return of_lane(facts_.bound[expr.imm], lane);
-  if (expr.op == Operation::Load) {
-    const Value row = row_address(BufferId{expr.imm}, expr.args[0], false);
-    return {DataType::U32, false, {ir_.load(ir_.i32, ir_.at(ir_.i32, row, ir_.wide(lane)), 4)}};
-  }
-  const Lanes first = of_lane(expr.args[0], lane);
-  return ops_.apply(expr.op, first, of_lane(expr.args[1], lane));
+  const std::optional<Lanes> first = of_lane(stmt, expr.args[0], lane, depth - 1);
+  if (!first) return std::nullopt;
+  const std::optional<Lanes> second = of_lane(stmt, expr.args[1], lane, depth - 1);
+  if (!second) return std::nullopt;
+  return ops_.apply(expr.op, *first, *second);
 }
 
 // All lanes, one after the other, in memory of the thread. Each lane's index by itself, or through
@@ -107,16 +94,18 @@ Lanes GangWriter::of_lane(ExprId id, unsigned lane) {
 void GangWriter::update_own(const Atomic& atomic, const BufferSlot& buffer, Value index,
                             Value given) {
   const DataType element = facts_.element(atomic.buffer);
-  const bool by_itself = is_fast() && is_cheap(at_, atomic.index, 4);
-  const Value indices = by_itself ? nullptr : ir_.local(ir_.vector(ir_.i32), "indices");
-  if (!by_itself) ir_.api().SetVolatile(ir_.store(index, indices), 1);
+  Value indices;
   for (unsigned lane = 0; lane < width_; ++lane) {
     Value at;
-    if (by_itself) {
-      at = ops_.whole(of_lane(atomic.index, lane)).parts[0];
+    if (const auto own = is_fast() ? of_lane(at_, atomic.index, lane, 4) : std::nullopt) {
+      at = ops_.whole(*own).parts[0];
     } else {
-      at = ir_.load(ir_.i32, ir_.at(ir_.i32, indices, ir_.wide(lane)), 4);
-      ir_.api().SetVolatile(at, 1);
+      if (!indices) {
+        indices = ir_.local(ir_.vector(ir_.i32), "indices");
+        ir_.set_volatile(ir_.store(index, indices));
+      }
+      at = ir_.load(ir_.i32, ir_.at(ir_.i32, indices, lane), 4);
+      ir_.set_volatile(at);
     }
     const Value pointer = frame_.element_address(buffer, element, at);
     update(atomic.op, element, true, pointer, nullptr, ir_.lane(given, lane));
@@ -130,39 +119,27 @@ Value GangWriter::update_each(const Atomic& atomic, const BufferSlot& buffer, bo
   const Value given = words(atomic.value);
   const Value expected = atomic.expected.exists() ? words(atomic.expected) : given;
   const bool inside = is_inside({});
-  if (is_own && mask_ == nullptr && inside) {
+  if (is_own && !mask_ && inside) {
     update_own(atomic, buffer, index, given);
     return nullptr;
   }
   const Ir::Type whole = ir_.vector(ir_.i32);
   Value mask = full_mask();
-  if (!inside) mask = ir_.both(mask, frame_.in_bounds(index, buffer));
+  if (!inside) mask = mask & frame_.in_bounds(index, buffer);
   const Value results = atomic.result.exists() ? ir_.local(whole, "old") : nullptr;
-  if (results != nullptr) ir_.store(ir_.zero(whole), results);
+  if (results) ir_.store(ir_.zero(whole), results);
   const Value bits = moves_.to_bits(mask);
-  const Ir::Block before = ir_.here();
-  const Ir::Block head = ir_.block("lanes");
-  const Ir::Block lane_begin = ir_.block("lane");
-  const Ir::Block after = ir_.block("lanes.end");
-  ir_.jump(head);
-  ir_.go_on(head);
-  const Value left = ir_.phi(ir_.i64, {{bits, before}});
-  ir_.branch(ir_.not_zero(left), lane_begin, after);
-  ir_.go_on(lane_begin);
-  const Value lane = ir_.call("llvm.cttz", {left, ir_.ones(ir_.boolean)});
-  const Value pointer = frame_.element_address(buffer, element, ir_.lane(index, lane));
-  const Value if_this = ir_.lane(expected, lane);
-  const Value value = ir_.lane(given, lane);
-  const Value old = update(atomic.op, element, is_own, pointer, if_this, value);
-  if (results != nullptr) {
-    ir_.store(ir_.with_lane(ir_.load(whole, results), lane, old), results);
-  }
-  Value rest = ir_.both(left, ir_.sub(left, ir_.wide(1)));
-  Ir::Block end = ir_.here();
-  ir_.jump(head);
-  ir_.api().AddIncoming(left, &rest, &end, 1);
-  ir_.go_on(after);
-  return results == nullptr ? nullptr : ir_.load(whole, results);
+  const auto some_left = [&](Value left) { return ir_.not_zero(left); };
+  ir_.loop({"lanes", "lane", "lanes.end"}, bits, some_left, [&](Value left) {
+    const Value lane = ir_.call("llvm.cttz", {left, ir_.ones(ir_.boolean)});
+    const Value pointer = frame_.element_address(buffer, element, ir_.lane(index, lane));
+    const Value if_this = ir_.lane(expected, lane);
+    const Value value = ir_.lane(given, lane);
+    const Value old = update(atomic.op, element, is_own, pointer, if_this, value);
+    if (results) ir_.store(ir_.with_lane(ir_.load(whole, results), lane, old), results);
+    return left & (left - 1);
+  });
+  return results ? ir_.load(whole, results) : nullptr;
 }
 
 void GangWriter::atomic(const Atomic& atomic) {
@@ -172,9 +149,9 @@ void GangWriter::atomic(const Atomic& atomic) {
       return update_together(atomic, memory, is_own);
     }
     const Value found = update_each(atomic, memory, is_own);
-    if (found != nullptr) give(atomic.result, {facts_.types[atomic.result], false, {found}});
+    if (found) give(atomic.result, {facts_.types[atomic.result], {found}});
   };
-  if (buffer.copy == nullptr) return update_in(buffer, false);
+  if (!buffer.copy) return update_in(buffer, false);
   BufferSlot copy = buffer;
   copy.address = buffer.copy;
   const auto update_copy = [&] { update_in(copy, true); };

@@ -3,7 +3,6 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <mutex>
 
@@ -39,23 +38,6 @@ void install_handler(const llvm::Api& api) {
   std::call_once(once, [&] { api.InstallFatalErrorHandler(give_up); });
 }
 
-// Calls make() on a thread whose stack LLVM and deep expressions fit, whatever the caller's is.
-// Gives what LLVM said if it gave up; empty: it did not.
-template <class Make>
-std::string on_large_stack(const llvm::Api& api, Make make) {
-  constexpr std::size_t kBytes = std::size_t{64} << 20;
-  install_handler(api);
-  Attempt mine;
-  const auto run = [&] {
-    attempt = &mine;
-    if (setjmp(mine.back) == 0) make();
-    attempt = nullptr;
-  };
-  Thread thread;
-  thread.start(run, kBytes) ? thread.join() : run();
-  return mine.problem;
-}
-
 Result<Target> find_target(std::string_view kind) {
   const std::optional<CpuTarget> target = kind.empty() ? host_target() : find_cpu_target(kind);
   if (target) return lowering_for(*target);
@@ -68,18 +50,28 @@ void prepare_llvm() {
   llvm::load_llvm(reason);
 }
 
-// Calls make(api) as LLVM needs it; a diagnostic where that is not there or gives up.
+// Calls make(api) on a thread whose stack LLVM and deep expressions fit, whatever the caller's is;
+// a diagnostic where LLVM is not there or gives up.
 template <class Make>
 auto with_llvm(const Lowered& lowered, Make make) -> decltype(make(std::declval<llvm::Api>())) {
+  constexpr std::size_t kStack = std::size_t{64} << 20;
   std::string reason;
   const llvm::Api* api = llvm::load_llvm(reason);
   if (api == nullptr) {
     return diagnose<message::unavailable_backend>("cpu", reason, "interp");
   }
+  install_handler(*api);
+  Attempt mine;
   std::optional<decltype(make(*api))> made;
-  const std::string problem = on_large_stack(*api, [&] { made = make(*api); });
-  if (problem.empty()) return std::move(*made);
-  return diagnose<message::no_machine_code>(lowered.program.name, problem);
+  const auto run = [&] {
+    attempt = &mine;
+    if (setjmp(mine.back) == 0) made = make(*api);
+    attempt = nullptr;
+  };
+  Thread thread;
+  thread.start(run, kStack) ? thread.join() : run();
+  if (mine.problem.empty()) return std::move(*made);
+  return diagnose<message::no_machine_code>(lowered.program.name, mine.problem);
 }
 
 Result<std::shared_ptr<const EmittedCode>> emit_program(std::unique_ptr<Variants> variants) {
@@ -87,26 +79,25 @@ Result<std::shared_ptr<const EmittedCode>> emit_program(std::unique_ptr<Variants
   Result<CpuCode> code =
       with_llvm(lowered, [&](const llvm::Api& api) { return emit_cpu(api, lowered); });
   if (!code) return code.diagnostics();
-  auto made = std::make_shared<CpuProgram>();
-  made->workgroup_size = lowered.program.workgroup_size;
-  made->is_limited = lowered.launch.is_free;
-  made->scratch_bytes = code->scratch_bytes;
-  made->stack_bytes = code->stack_bytes;
-  made->object = std::move(code->object);
-  return std::shared_ptr<const EmittedCode>(std::move(made));
+  return std::shared_ptr<const EmittedCode>(std::make_shared<CpuProgram>(std::move(*code)));
+}
+
+// Calls visit(number) for each of the numbers that are kept with an object, in order.
+template <class Code, class Visit>
+void for_each_number(Code& code, Visit visit) {
+  for (auto& size : code.workgroup_size) visit(size);
+  visit(code.is_limited);
+  visit(code.scratch_bytes);
+  visit(code.stack_bytes);
 }
 
 }  // namespace
 
 std::string CpuProgram::pack() const {
   std::string bytes(kMagic);
-  const auto put = [&](std::uint64_t number) {
+  for_each_number(*this, [&](std::uint64_t number) {
     bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
-  };
-  for (std::uint32_t size : workgroup_size) put(size);
-  put(is_limited ? 1 : 0);
-  put(scratch_bytes);
-  put(stack_bytes);
+  });
   return bytes + object;
 }
 
@@ -120,23 +111,19 @@ std::shared_ptr<const LoadedCode> CpuProgram::load(std::string& reason) const {
 std::shared_ptr<const EmittedCode> unpack_cpu(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) return nullptr;
   bytes.remove_prefix(kMagic.size());
+  CpuCode code;
   bool whole = true;
-  const auto take = [&] {
-    std::uint64_t number = 0;
-    whole = whole && bytes.size() >= sizeof number;
-    if (!whole) return number;
-    std::memcpy(&number, bytes.data(), sizeof number);
-    bytes.remove_prefix(sizeof number);
-    return number;
-  };
-  auto program = std::make_shared<CpuProgram>();
-  for (std::uint32_t& axis : program->workgroup_size) axis = static_cast<std::uint32_t>(take());
-  program->is_limited = take() != 0;
-  program->scratch_bytes = take();
-  program->stack_bytes = take();
+  for_each_number(code, [&](auto& number) {
+    std::uint64_t found = 0;
+    whole = whole && bytes.size() >= sizeof found;
+    if (!whole) return;
+    std::memcpy(&found, bytes.data(), sizeof found);
+    bytes.remove_prefix(sizeof found);
+    number = static_cast<std::remove_reference_t<decltype(number)>>(found);
+  });
   if (!whole) return nullptr;
-  program->object = bytes;
-  return program;
+  code.object = bytes;
+  return std::make_shared<CpuProgram>(std::move(code));
 }
 
 Result<std::string> show_cpu(const Lowered& lowered, CpuText what) {

@@ -15,17 +15,13 @@
 namespace vyre {
 
 // All that running a program takes.
-struct CpuProgram : EmittedCode {
+struct CpuProgram : EmittedCode, CpuCode {
+  explicit CpuProgram(CpuCode code) : CpuCode(std::move(code)) {}
+
   std::string pack() const override;
   // In memory, ready to be called; null where that fails, for the reason given. Any object is
   // loaded once.
   std::shared_ptr<const LoadedCode> load(std::string& reason) const;
-
-  std::array<std::uint32_t, 3> workgroup_size{};  // as the code has it
-  bool is_limited = false;
-  std::uint64_t scratch_bytes = 0;
-  std::uint64_t stack_bytes = 0;
-  std::string object;
 
  private:
   mutable std::mutex mutex_;

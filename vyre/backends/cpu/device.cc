@@ -1,19 +1,15 @@
 #include "vyre/backends/cpu/device.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <map>
-#include <mutex>
-#include <thread>
 
 #include "vyre/backends/cache.h"
 #include "vyre/backends/cpu/code.h"
-#include "vyre/backends/cpu/guard.h"
+#include "vyre/backends/cpu/host_memory.h"
 #include "vyre/backends/cpu/object.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/backends/pool.h"
@@ -43,26 +39,15 @@ constexpr std::uint64_t kForSignals = 64 << 10;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
 constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
 
-// Large buffers are made of large pages, where the system gives them.
-constexpr std::size_t kPage = std::size_t{2} << 20;
-
 struct HostMemory : DeviceMemory {
-  ~HostMemory() override {
-    if (whole == nullptr) return;  // where nothing was mapped, munmap() would take what is at 0
-    is_mapped ? (void)munmap(whole, size) : std::free(whole);
-  }
-  void* whole = nullptr;
-  std::size_t size = 0;
-  bool is_mapped = false;
-  std::byte* bytes = nullptr;
+  HostBytes bytes;
 };
 
 struct CodeKernel : Kernel {
+  Linked source;
   std::shared_ptr<const CpuProgram> program;
   std::shared_ptr<const LoadedCode> code;
-  std::array<std::uint32_t, 3> workgroup_size{};  // as the program is written
-  std::uint64_t expressions = 0;
-  std::vector<std::uint32_t> strides;  // of the buffers
+  std::uint64_t work = 0;  // of an invocation: expressions, each as often as it may be computed
 };
 
 // That a core has for itself.
@@ -74,37 +59,22 @@ std::uint64_t cache_bytes() {
 // The memory of a thread for workgroups.
 class Scratch {
  public:
-  ~Scratch() {
-    std::free(bytes_);
-    if (guarded_.mapping != nullptr) munmap(guarded_.mapping, guarded_.size);
-  }
+  // Null where there is not so much memory.
   std::byte* get(std::uint64_t size, Guard guard) {
-    if (guard != Guard::None) {
-      return get_guarded((size + kScratchAlign - 1) / kScratchAlign * kScratchAlign, guard);
+    size = (size + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
+    // A guard touches the end of what is asked for.
+    const bool fits = guard == Guard::None ? size <= size_ : size == size_;
+    if (!fits || bytes_.begin() == nullptr) {
+      bytes_ = {};  // before there are others
+      bytes_ = HostBytes(size, kScratchAlign, guard);
+      size_ = size;
     }
-    if (size > size_ || bytes_ == nullptr) {
-      std::free(bytes_);
-      size_ = (size / kScratchAlign + 1) * kScratchAlign;
-      bytes_ = static_cast<std::byte*>(std::aligned_alloc(kScratchAlign, size_));
-      if (bytes_ == nullptr) size_ = 0;
-    }
-    return bytes_;
+    return bytes_.begin();
   }
 
  private:
-  std::byte* get_guarded(std::uint64_t size, Guard guard) {
-    const auto has = static_cast<std::uint64_t>(guarded_.end - guarded_.begin);
-    if (size > has || guarded_.mapping == nullptr) {
-      if (guarded_.mapping != nullptr) munmap(guarded_.mapping, guarded_.size);
-      guarded_ = map_guarded(size).value_or(GuardedPages{});
-      if (guarded_.mapping == nullptr) return nullptr;
-    }
-    return place(guarded_, size, guard);
-  }
-
-  std::byte* bytes_ = nullptr;
+  HostBytes bytes_;
   std::uint64_t size_ = 0;
-  GuardedPages guarded_;
 };
 
 class CpuDevice : public Device {
@@ -131,55 +101,32 @@ class CpuDevice : public Device {
       kernel->code = kernel->program->load(reason);
     }
     if (kernel->code == nullptr) return diagnose<message::no_machine_code>(program.name, reason);
-    kernel->workgroup_size = program.workgroup_size;
-    kernel->expressions = std::max<std::size_t>(1, program.body.exprs.size());
+    kernel->source = artifact.linked;
     const bool loops = std::ranges::any_of(
         program.body.stmts, [](const Stmt& stmt) { return std::holds_alternative<For>(stmt); });
-    if (loops) kernel->expressions *= kRounds;
-    for (const BufferDecl& buffer : program.buffers) {
-      kernel->strides.push_back(stride(buffer.element));
-    }
+    kernel->work = std::max<std::size_t>(1, program.body.exprs.size()) * (loops ? kRounds : 1);
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes) override {
     auto memory = std::make_unique<HostMemory>();
-    const bool is_large = bytes >= kPage;
-    const std::size_t align = is_large ? kPage : kAlign;
-    memory->size = bytes + align;
-    memory->is_mapped = is_large || guard_ != Guard::None;
-    if (bytes > info_.max_buffer_bytes) return diagnose<message::out_of_memory>(bytes, info_.name);
-    if (guard_ != Guard::None) {
-      const std::optional<GuardedPages> pages = map_guarded(bytes);
-      if (!pages) return diagnose<message::out_of_memory>(bytes, info_.name);
-      memory->whole = pages->mapping;
-      memory->size = pages->size;
-      memory->bytes = place(*pages, bytes, guard_);
-      return std::unique_ptr<DeviceMemory>(std::move(memory));
+    if (bytes <= info_.max_buffer_bytes) memory->bytes = HostBytes(bytes, kAlign, guard_);
+    if (memory->bytes.begin() == nullptr) {
+      return diagnose<message::out_of_memory>(bytes, info_.name);
     }
-    if (is_large) {
-      memory->whole =
-          mmap(nullptr, memory->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (memory->whole == MAP_FAILED) memory->whole = nullptr;
-    } else {
-      memory->whole = std::calloc(memory->size, 1);
-    }
-    if (memory->whole == nullptr) return diagnose<message::out_of_memory>(bytes, info_.name);
-    const auto address = reinterpret_cast<std::uintptr_t>(memory->whole);
-    memory->bytes = static_cast<std::byte*>(memory->whole) + (align - address % align) % align;
-    if (is_large) madvise(memory->bytes, bytes, MADV_HUGEPAGE);
     return std::unique_ptr<DeviceMemory>(std::move(memory));
   }
 
   Result<void> write(DeviceMemory& memory, std::uint64_t offset,
                      std::span<const std::byte> bytes) override {
-    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes + offset);
+    std::ranges::copy(bytes, static_cast<HostMemory&>(memory).bytes.begin() + offset);
     return {};
   }
 
   Result<void> read(const DeviceMemory& memory, std::uint64_t offset,
                     std::span<std::byte> bytes) override {
-    std::copy_n(static_cast<const HostMemory&>(memory).bytes + offset, bytes.size(), bytes.begin());
+    std::copy_n(static_cast<const HostMemory&>(memory).bytes.begin() + offset, bytes.size(),
+                bytes.begin());
     return {};
   }
 
@@ -206,19 +153,18 @@ class CpuDevice : public Device {
     const Call call = call_of(launch, kernel, threads, stop);
     if (call.groups == 0) return {};
 
-    std::uint64_t places = kernel.expressions;
-    for (std::uint64_t each : call.size) places *= each;
-    const std::uint64_t work =
-        call.groups > kSmall ? kSmall : call.groups * std::min(places, kSmall);
+    std::uint64_t work = kernel.work;  // of a workgroup
+    for (std::uint64_t each : call.size) work *= each;
+    const bool is_small = call.groups < kSmall && call.groups * std::min(work, kSmall) < kSmall;
     Job job;
     job.count = call.groups;
-    job.threads = work < kSmall ? 1 : threads;
+    job.threads = is_small ? 1 : threads;
     // Each thread has memory of its own, which may be much.
     const std::uint64_t own = program.scratch_bytes + program.stack_bytes;
     const std::uint64_t fitting = own == 0 ? threads : physical_memory() / 2 / own;
     if (fitting == 0) return diagnose<message::out_of_memory>(own, info_.name);
     job.threads = static_cast<unsigned>(std::min<std::uint64_t>(job.threads, fitting));
-    job.piece = kPiece / places + 1;
+    job.piece = kPiece / work + 1;
     std::atomic<bool> lacks_memory = false;
     job.work = [&](std::uint64_t begin, std::uint64_t end) {
       if (!run_groups(kernel, call, begin, end)) lacks_memory = true;
@@ -243,6 +189,7 @@ class CpuDevice : public Device {
   };
   static Call call_of(const Launch& launch, const CodeKernel& kernel, unsigned threads,
                       const std::atomic<bool>& stop) {
+    const Program& program = kernel.source;
     const std::size_t count = launch.buffers.size();
     Call call{std::vector<std::uint64_t>(argument_at(count, CpuArgument::Count))};
     const auto argument = [&](CpuArgument which) -> std::uint64_t& {
@@ -252,12 +199,13 @@ class CpuDevice : public Device {
     for (std::size_t i = 0; i < count; ++i) {
       total += launch.buffers[i].bytes;
       const auto* memory = static_cast<const HostMemory*>(launch.buffers[i].memory);
-      if (memory != nullptr) call.arguments[2 * i] = reinterpret_cast<std::uint64_t>(memory->bytes);
-      call.arguments[2 * i + 1] = launch.buffers[i].bytes / kernel.strides[i];
+      if (memory != nullptr)
+        call.arguments[2 * i] = reinterpret_cast<std::uint64_t>(memory->bytes.begin());
+      call.arguments[2 * i + 1] = launch.buffers[i].bytes / stride(program.buffers[i].element);
     }
     std::array<std::uint64_t, 3> invocations{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      invocations[axis] = std::uint64_t{launch.grid[axis]} * kernel.workgroup_size[axis];
+      invocations[axis] = std::uint64_t{launch.grid[axis]} * program.workgroup_size[axis];
       call.size[axis] = kernel.program->workgroup_size[axis];
     }
     // Where the length of workgroups is free, there are enough of them for all threads.

@@ -19,110 +19,108 @@ std::string passes_for(const CpuFacts& facts) {
          ",loop-simplify,lcssa,loop-mssa(licm),sroa,gvn,dse,adce,simplifycfg";
 }
 
-// Owns what LLVM compiles with.
+// A text of LLVM's, which goes.
+std::string taken(const llvm::Api& api, char* text) {
+  std::string copy = text;
+  api.DisposeMessage(text);
+  return copy;
+}
+
+// Owns what LLVM compiles with. Its functions give what is wrong; empty: nothing.
 class Machine {
  public:
-  Machine(const llvm::Api& api, const CpuFacts& facts)
-      : api_(api), passes_("function(" + passes_for(facts) + ")") {
-    const CpuTarget& target = facts.target;
-    llvm::Target found = nullptr;
-    char* message = nullptr;
-    if (api.GetTargetFromTriple(target.triple.c_str(), &found, &message) != 0) {
-      problem = message;
-      api.DisposeMessage(message);
-      return;
-    }
-    machine_ = api.CreateTargetMachine(found, target.triple.c_str(), target.name.c_str(),
-                                       target.features.c_str(), 1, llvm::kPic, 0);
-  }
+  explicit Machine(const llvm::Api& api) : api_(api) {}
   ~Machine() {
     if (machine_ != nullptr) api_.DisposeTargetMachine(machine_);
   }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  void prepare(Ir& ir, const CpuTarget& target) {
-    api_.SetTarget(ir.module(), target.triple.c_str());
+  std::string make(const CpuTarget& target) {
+    llvm::Target found = nullptr;
+    char* message = nullptr;
+    if (api_.GetTargetFromTriple(target.triple.c_str(), &found, &message) != 0) {
+      return taken(api_, message);
+    }
+    machine_ = api_.CreateTargetMachine(found, target.triple.c_str(), target.name.c_str(),
+                                        target.features.c_str(), 1, llvm::kPic, 0);
+    return {};
+  }
+  void prepare(llvm::Module module, const CpuTarget& target) {
+    api_.SetTarget(module, target.triple.c_str());
     const llvm::TargetData layout = api_.CreateTargetDataLayout(machine_);
-    api_.SetModuleDataLayout(ir.module(), layout);
+    api_.SetModuleDataLayout(module, layout);
     api_.DisposeTargetData(layout);
   }
-  bool optimise(Ir& ir) {
+  std::string optimise(llvm::Module module, const std::string& passes) {
+    char* message = nullptr;
+    const bool is_wrong = api_.VerifyModule(module, 2, &message) != 0;
+    std::string problem = taken(api_, message);
+    if (is_wrong) return problem;
     const llvm::PassOptions options = api_.CreatePassBuilderOptions();
-    const llvm::Error error = api_.RunPasses(ir.module(), passes_.c_str(), machine_, options);
+    const llvm::Error error = api_.RunPasses(module, passes.c_str(), machine_, options);
     api_.DisposePassBuilderOptions(options);
-    if (error == nullptr) return true;
-    char* message = api_.GetErrorMessage(error);
-    problem = message;
-    api_.DisposeErrorMessage(message);
-    return false;
+    if (error == nullptr) return {};
+    char* wrong = api_.GetErrorMessage(error);
+    problem = wrong;
+    api_.DisposeErrorMessage(wrong);
+    return problem;
   }
-  std::string compile(Ir& ir, int file) {
+  std::string compile(llvm::Module module, int file, std::string& made) {
     char* message = nullptr;
     llvm::MemoryBuffer buffer = nullptr;
-    if (api_.TargetMachineEmitToMemoryBuffer(machine_, ir.module(), file, &message, &buffer) != 0) {
-      problem = message;
-      api_.DisposeMessage(message);
-      return {};
+    if (api_.TargetMachineEmitToMemoryBuffer(machine_, module, file, &message, &buffer) != 0) {
+      return taken(api_, message);
     }
-    std::string bytes(api_.GetBufferStart(buffer), api_.GetBufferSize(buffer));
+    made.assign(api_.GetBufferStart(buffer), api_.GetBufferSize(buffer));
     api_.DisposeMemoryBuffer(buffer);
-    return bytes;
+    return {};
   }
-
-  std::string problem;
 
  private:
   const llvm::Api& api_;
-  const std::string passes_;
   llvm::TargetMachine machine_ = nullptr;
 };
 
-Result<std::string> produce(const llvm::Api& api, const Lowered& lowered,
-                            std::optional<CpuText> what, CpuCode& code) {
+// An object, or text for people.
+Result<CpuCode> produce(const llvm::Api& api, const Lowered& lowered, std::optional<CpuText> what) {
   const CpuFacts facts(lowered);
-  Machine machine(api, facts);
-  const auto failed = [&] {
-    return diagnose<message::no_machine_code>(lowered.program.name, machine.problem);
+  const auto failed = [&](const std::string& problem) {
+    return diagnose<message::no_machine_code>(lowered.program.name, problem);
   };
-  if (!machine.problem.empty()) return failed();
+  Machine machine(api);
+  if (const std::string wrong = machine.make(facts.target); !wrong.empty()) return failed(wrong);
   KernelWriter kernel(api, facts);
-  Ir& ir = kernel.ir();
-  machine.prepare(ir, facts.target);
+  const llvm::Module module = kernel.ir().module();
+  machine.prepare(module, facts.target);
   kernel.write();
-  code.scratch_bytes = kernel.scratch_bytes();
-  char* message = nullptr;
-  if (api.VerifyModule(ir.module(), 2, &message) != 0) machine.problem = message;
-  api.DisposeMessage(message);
-  if (!machine.problem.empty()) return failed();
-  const auto text = [&] {
-    char* printed = api.PrintModuleToString(ir.module());
-    std::string copy = printed;
-    api.DisposeMessage(printed);
-    return copy;
-  };
-  if (!machine.optimise(ir)) return failed();
-  if (what == CpuText::Llvm) return text();
-  std::string made = machine.compile(ir, what ? llvm::kAssembly : llvm::kObject);
-  if (machine.problem.empty()) machine.problem = ir.problem();
-  if (made.empty() || !machine.problem.empty()) return failed();
+  CpuCode code{{}, lowered.program.workgroup_size, facts.is_limited, kernel.scratch_bytes(), 0};
+  const std::string passes = "function(" + passes_for(facts) + ")";
+  if (const std::string wrong = machine.optimise(module, passes); !wrong.empty()) {
+    return failed(wrong);
+  }
+  if (what == CpuText::Llvm) {
+    code.object = taken(api, api.PrintModuleToString(module));
+    return code;
+  }
+  const int file = what ? llvm::kAssembly : llvm::kObject;
+  std::string wrong = machine.compile(module, file, code.object);
+  if (wrong.empty()) wrong = kernel.ir().problem();
+  if (code.object.empty() || !wrong.empty()) return failed(wrong);
   code.stack_bytes = kernel.stack_bytes();
-  return made;
+  return code;
 }
 
 }  // namespace
 
 Result<CpuCode> emit_cpu(const llvm::Api& api, const Lowered& lowered) {
-  CpuCode code;
-  Result<std::string> object = produce(api, lowered, {}, code);
-  if (!object) return object.diagnostics();
-  code.object = std::move(*object);
-  return code;
+  return produce(api, lowered, {});
 }
 
 Result<std::string> print_cpu(const llvm::Api& api, const Lowered& lowered, CpuText what) {
-  CpuCode code;
-  return produce(api, lowered, what, code);
+  Result<CpuCode> code = produce(api, lowered, what);
+  if (!code) return code.diagnostics();
+  return std::move(code->object);
 }
 
 }  // namespace vyre

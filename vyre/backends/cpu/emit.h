@@ -8,6 +8,7 @@
 // each CpuArgument. `scratch` is memory of the calling thread alone, aligned to kScratchAlign.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -56,9 +57,11 @@ inline bool has_masks(const CpuTarget& target) { return target.bits == 512 && !t
 inline bool is_avx2(const CpuTarget& target) { return target.name == "x86-64-v3"; }
 
 struct CpuCode {
-  std::string object;               // an ELF object with vyre_kernel
-  std::uint64_t scratch_bytes = 0;  // that a thread needs
-  std::uint64_t stack_bytes = 0;    // that a call takes, at most
+  std::string object;                             // an ELF object with vyre_kernel
+  std::array<std::uint32_t, 3> workgroup_size{};  // as the code has it
+  bool is_limited = false;                        // there may be fewer invocations than places
+  std::uint64_t scratch_bytes = 0;                // that a thread needs
+  std::uint64_t stack_bytes = 0;                  // that a call takes, at most
 };
 
 // Scratch begins at a multiple of this.

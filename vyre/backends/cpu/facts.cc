@@ -30,8 +30,8 @@ CpuFacts::CpuFacts(const Lowered& lowered)
       shapes(lowered.shapes),
       types(lowered.types),
       is_limited(lowered.launch.is_free),
-      is_large(vyre::is_large(program, target, shapes, types)),
-      records(is_large ? Records{} : find_records(program, shapes, lowered.places.bound)),
+      is_large(vyre::is_large(lowered, target)),
+      records(is_large ? Records{} : find_records(lowered)),
       bound(lowered.places.bound),
       updated(only_updated(program)),
       owners(body.stmts.size()),
@@ -44,7 +44,7 @@ CpuFacts::CpuFacts(const Lowered& lowered)
   std::uint32_t segment = 0;
   number_segments(StmtId{0u}, StmtId{body.stmts.size()}, segment);
   find_leaving();
-  if (is_large) pieces = find_pieces(program, target, shapes, types, collective);
+  if (is_large) pieces = find_pieces(lowered, target, collective);
   find_locals();
   for (Extent extent : {Extent::Row, Extent::Workgroup}) {
     early_[static_cast<std::size_t>(extent)] = find_early(extent);

@@ -9,21 +9,16 @@ using Value = Ir::Value;
 
 // --- Functions
 
-void Frame::set_attributes(Value function) {
+Value Frame::declare(const std::string& name, std::vector<Ir::Type> parameters, bool is_exported) {
   const CpuTarget& target = facts.target;
+  const Value function = ir.declare(name.c_str(), parameters, is_exported);
   ir.attribute(function, "target-cpu", target.name);
   ir.attribute(function, "target-features", target.features);
   ir.attribute(function, "prefer-vector-width", std::to_string(target.bits));
   ir.attribute(function, "min-legal-vector-width", std::to_string(target.bits));
   ir.attribute(function, "warn-stack-size", "0");  // LLVM tells what each takes
   ir.attribute(function, Ir::kFunction, "nounwind");
-}
-
-void Frame::make_zeros() {
-  zeros = ir.api().AddGlobal(ir.module(), ir.vector(ir.i64, 2), "zeros");
-  ir.api().SetInitializer(zeros, ir.zero(ir.vector(ir.i64, 2)));
-  ir.api().SetGlobalConstant(zeros, 1);
-  ir.api().SetLinkage(zeros, llvm::kPrivate);
+  return function;
 }
 
 void Frame::load_arguments() {
@@ -39,15 +34,6 @@ void Frame::load_arguments() {
   sink = ir.local(ir.vector(ir.i64, 2), "sink");
 }
 
-Value Frame::declare(const std::string& name) {
-  std::array<Ir::Type, 1> parameters{ir.pointer()};
-  const Value function = ir.declare(name.c_str(), parameters, false);
-  set_attributes(function);
-  return function;
-}
-
-void Frame::call(Value function) { ir.call_function(function, std::array{scratch}); }
-
 void Frame::enter_piece(std::uint32_t number) {
   piece = number;
   scratch = ir.parameter(0);
@@ -56,11 +42,14 @@ void Frame::enter_piece(std::uint32_t number) {
     group[axis] = ir.load(ir.i32, at(kGroup + 4 * axis));
   }
   load_arguments();
+  // What is known of memory was in another function.
+  addresses_.clear();
+  for (BufferSlot& buffer : buffers) buffer.address = nullptr;
 }
 
 void Frame::leave_if_stopped() {
   const Value asked = ir.load(ir.i8, stop_);
-  ir.api().SetVolatile(asked, 1);
+  ir.set_volatile(asked);
   ir.only_if(ir.not_zero(asked), "stop", "on", [&] { ir.leave(); });
 }
 
@@ -74,22 +63,20 @@ std::uint64_t Frame::reserve(std::uint64_t bytes) {
 }
 
 Slot Frame::make_slot(Ir::Type type, std::uint64_t bytes, const char* name, bool is_shared) {
-  if (is_shared) return {nullptr, piece, true, reserve(bytes)};
-  return {ir.local(type, name), piece, false, 0};
+  if (is_shared) return {nullptr, true, reserve(bytes)};
+  return {ir.local(type, name)};
 }
 
-Value Frame::address(Slot& slot) {
-  if (slot.address == nullptr || (slot.is_shared && slot.function != piece)) {
-    slot.address = ir.in_entry([&] { return at(slot.offset); });
-    slot.function = piece;
-  }
-  return slot.address;
+Value Frame::address(const Slot& slot) {
+  if (!slot.is_shared) return slot.address;
+  Value& address = addresses_[slot.offset];
+  if (!address) address = ir.in_entry([&] { return at(slot.offset); });
+  return address;
 }
 
 BufferSlot& Frame::buffer(BufferId id) {
   BufferSlot& buffer = buffers[id.index];
-  if (!facts.is_large || (buffer.address != nullptr && buffer.function == piece)) return buffer;
-  buffer.function = piece;
+  if (!facts.is_large || buffer.address) return buffer;
   const BufferDecl& declared = facts.program.buffers[id.index];
   if (declared.access == BufferAccess::Workgroup) {
     buffer.length = ir.wide(declared.count);
@@ -107,17 +94,16 @@ Value Frame::element_address(const BufferSlot& buffer, DataType element, Value i
                              bool may_wrap) {
   Value offset = ir.zext(index, 64);
   if (may_wrap) {
-    const Value wraps =
-        ir.compare(llvm::Compare::Ugt, index, ir.word(std::uint32_t{0} - facts.width));
+    const Value wraps = index > (std::uint32_t{0} - facts.width);
     offset = ir.select(wraps, ir.sext(index, 64), offset);
   }
-  return ir.at(ir.i8, buffer.address, ir.mul(offset, ir.wide(stride(element))));
+  return ir.at(ir.i8, buffer.address, offset * stride(element));
 }
 
 // Lengths are below 2^32.
 Value Frame::in_bounds(Value index, const BufferSlot& buffer) {
   const Value length = ir.trunc(buffer.length, 32);
-  return ir.compare(llvm::Compare::Ult, index, ir.is_vector(index) ? ir.splat(length) : length);
+  return index < (ir.is_vector(index) ? ir.splat(length) : length);
 }
 
 }  // namespace vyre

@@ -13,12 +13,11 @@ namespace vyre {
 
 // Memory of the function that is being written; or of the thread, where several functions use it.
 struct Slot {
-  Ir::Value address = nullptr;
-  std::uint32_t function = 0;  // that the address is of
+  Ir::Value address = nullptr;  // in the function
   bool is_shared = false;
   std::uint64_t offset = 0;  // in the memory of the thread
 
-  bool exists() const { return is_shared || address != nullptr; }
+  bool exists() const { return is_shared || address; }
 };
 
 struct BufferSlot {
@@ -28,7 +27,6 @@ struct BufferSlot {
   Ir::Value has_copy = nullptr;  // whether it is in use
   bool is_local = false;         // of the function
   std::uint64_t offset = 0;      // in the memory of the thread, of workgroup memory
-  std::uint32_t function = 0;
 };
 
 class Frame {
@@ -54,14 +52,14 @@ class Frame {
   Frame(Ir& to, const CpuFacts& known) : facts(known), ir(to) {}
 
   // --- Functions
-  void set_attributes(Value function);
-  void make_zeros();
+  Value declare(const std::string& name, std::vector<Ir::Type> parameters,
+                bool is_exported = false);
   // Of the kernel, from the memory that `arguments` points to.
-  Value argument(std::size_t i) { return ir.at(ir.i64, arguments, ir.wide(i)); }
+  Value argument(std::size_t i) { return ir.at(ir.i64, arguments, i); }
   void load_arguments();
   // One of the functions of a large program, which get the memory of the thread.
-  Value declare(const std::string& name);
-  void call(Value function);
+  Value declare_part(const std::string& name) { return declare(name, {ir.pointer()}); }
+  void call_part(Value function) { ir.call_function(function, std::array{scratch}); }
   // At the beginning of one that is a piece of the program.
   void enter_piece(std::uint32_t number);
   // The function ends here if the run shall end.
@@ -76,9 +74,9 @@ class Frame {
     stack_taken_ += bytes;
     return true;
   }
-  Value at(std::uint64_t offset) { return ir.at(ir.i8, scratch, ir.wide(offset)); }
+  Value at(std::uint64_t offset) { return ir.at(ir.i8, scratch, offset); }
   Slot make_slot(Ir::Type type, std::uint64_t bytes, const char* name, bool is_shared);
-  Value address(Slot& slot);
+  Value address(const Slot& slot);
   BufferSlot& buffer(BufferId id);
   // Of an element, where the index is a scalar. `may_wrap`: the first lane of a row may be below
   // zero.
@@ -88,22 +86,23 @@ class Frame {
 
   const CpuFacts& facts;
   Ir& ir;
+  const Value zeros = ir.constant_memory(ir.zero(ir.vector(ir.i64, 2)), "zeros");
   std::uint32_t piece = 0;  // the number of the one that is being written
   std::uint64_t scratch_bytes = 0;
   std::vector<BufferSlot> buffers;
-  Value arguments = nullptr;
-  Value scratch = nullptr;
+  Value arguments;
+  Value scratch;
   std::array<Value, 3> group{};   // the ids of the workgroup
   std::array<Value, 3> groups{};  // how many there are
   std::array<Value, 2> limits{};  // invocations along x and y, i64
-  Value row_size = nullptr;       // invocations along x of a workgroup, where that is free
-  Value streams = nullptr;        // whether what is written does not fit the caches
-  Value zeros = nullptr;          // 16 bytes
-  Value sink = nullptr;           // 16 bytes that nobody reads
+  Value row_size;                 // invocations along x of a workgroup, where that is free
+  Value streams;                  // whether what is written does not fit the caches
+  Value sink;                     // 16 bytes that nobody reads
 
  private:
-  std::uint64_t stack_taken_ = 0;  // of kMaxStackBytes
-  Value stop_ = nullptr;           // the address of a byte that is set to end the run
+  std::uint64_t stack_taken_ = 0;             // of kMaxStackBytes
+  Value stop_;                                // the address of a byte that is set to end the run
+  std::map<std::uint64_t, Value> addresses_;  // of slots that are shared, in this function
 };
 
 }  // namespace vyre

@@ -25,8 +25,8 @@ class GangWriter {
   struct Loop {
     StmtId id;
     Ir::Block exit = nullptr;
-    Slot live;             // of the mask of those that have not left
-    Value mask = nullptr;  // at the beginning of a round
+    Slot live;   // of the mask of those that have not left
+    Value mask;  // at the beginning of a round
     std::uint32_t function = 0;
   };
   // A piece of a large program that is called and still to be written, with what is known there.
@@ -48,12 +48,15 @@ class GangWriter {
 
   // --- What it does
   // The statements in lanes that may be taken for granted to be in bounds, all of which are on; or
-  // with checks, for `present` lanes of the row. `name` is of the block at the end.
-  void write_fast(StmtId begin, StmtId end, const FastRow& fast, const char* name);
-  void write_checked(StmtId begin, StmtId end, Value present, const char* name);
+  // with checks, for `present` lanes of the row.
+  void write_fast(StmtId begin, StmtId end, const FastRow& fast);
+  void write_checked(StmtId begin, StmtId end, Value present);
   // Stores that may wait are written together by write_waiting(). Those after a `return` may not.
   void let_stores_wait(bool wait) { stores_wait_ = wait; }
-  void write_waiting() { put_rows(std::exchange(waiting_, {})); }
+  void write_waiting() {
+    stores_wait_ = false;
+    put_rows(std::exchange(waiting_, {}));
+  }
   // Which gangs have lanes that returned is kept between barriers, as bits.
   void reset_alive();
   Value kept_alive(Value gang);
@@ -108,7 +111,7 @@ class GangWriter {
   bool counts(ExprId id) const;
   Lanes counted(ExprId id);
   // Memory that a local has, or its value in the function that computed it.
-  struct Place {
+  struct Home {
     Lanes value;
     std::uint32_t function = 0;
     std::array<Slot, 4> slots{};
@@ -120,11 +123,11 @@ class GangWriter {
   void give(LocalId local, const Lanes& value);
 
   // --- Masks and statements (statements.cc)
-  Value full_mask() { return mask_ != nullptr ? mask_ : ir_.ones(ir_.vector(ir_.boolean)); }
+  Value full_mask() { return mask_ ? mask_ : ir_.ones(ir_.vector(ir_.boolean)); }
   Slot make_mask(const char* name);
-  Value get_mask(Slot& slot);
-  void put_mask(Slot& slot, Value mask);
-  void turn_off(Slot& slot, Value lanes);
+  Value get_mask(const Slot& slot);
+  void put_mask(const Slot& slot, Value mask);
+  void turn_off(const Slot& slot, Value lanes);
   Value present_lanes(Value present);
   void write(StmtId begin, StmtId end, Value mask);
   void statements(StmtId begin, StmtId end, Ir::Block after);
@@ -171,8 +174,8 @@ class GangWriter {
   // Vectors side by side.
   struct Waiting {
     std::vector<Value> rows;
-    Value pointer = nullptr;
-    Value pass = nullptr;  // whether past the caches; null: never
+    Value pointer;
+    Value pass;  // whether past the caches; null: never
   };
   void store_vectors(const std::vector<Value>& rows, Value pointer);
   void put_rows(const std::vector<Waiting>& stores);
@@ -181,8 +184,7 @@ class GangWriter {
   void update_together(const Atomic& atomic, const BufferSlot& buffer, bool is_own);
   void update_own(const Atomic& atomic, const BufferSlot& buffer, Value index, Value given);
   Value update_each(const Atomic& atomic, const BufferSlot& buffer, bool is_own);
-  bool is_cheap(StmtId stmt, ExprId id, unsigned depth) const;
-  Lanes of_lane(ExprId id, unsigned lane);
+  std::optional<Lanes> of_lane(StmtId stmt, ExprId id, unsigned lane, unsigned depth);
   void atomic(const Atomic& atomic);
 
   Frame& frame_;
@@ -195,14 +197,14 @@ class GangWriter {
   const unsigned width_ = facts_.width;
 
   // Where the gang is.
-  Value row_ = nullptr;           // its row's number, i64
-  Value gang_in_row_ = nullptr;   // its number there
-  Value gang_ = nullptr;          // its number in the workgroup; null: it is all of it
+  Value row_;                     // its row's number, i64
+  Value gang_in_row_;             // its number there
+  Value gang_;                    // its number in the workgroup; null: it is all of it
   std::array<Value, 3> first_{};  // local ids of its first lane; vectors when not in rows
 
   // Which of its lanes are on.
-  Value mask_ = nullptr;  // null: all lanes
-  Value first_mask_ = nullptr;
+  Value mask_;  // null: all lanes
+  Value first_mask_;
   Slot alive_;      // of the mask of those that have not returned
   Slot all_alive_;  // the same for each gang, as bits, where it is kept between segments
   std::vector<Loop> loops_;
@@ -228,7 +230,7 @@ class GangWriter {
   bool at_entry_ = false;  // locals are what they are bound to
   std::vector<Known> firsts_;
   std::vector<Known> values_;
-  std::vector<Place> places_;
+  std::vector<Home> homes_;
 
   // Pieces of a large program.
   std::vector<Value> functions_;  // those that are called
@@ -237,8 +239,7 @@ class GangWriter {
 
 template <class More, class Round>
 void GangWriter::write_loop(Loop& open, const For& loop, Value from, More more, Round round) {
-  const Value counter = ir_.local(ir_.type(from), body_[loop.variable].name.c_str());
-  ir_.store(from, counter);
+  const Value counter = ir_.variable(body_[loop.variable].name.c_str(), from);
   const Value rounds = count_rounds(open.id, loop);
   const Ir::Block head = ir_.block("loop");
   const Ir::Block inside = ir_.block("round");
@@ -253,7 +254,7 @@ void GangWriter::write_loop(Loop& open, const For& loop, Value from, More more, 
   round();
   loops_.pop_back();
   if (!ir_.is_closed()) {
-    ir_.store(ir_.add(now, ir_.like(now, 32, 1)), counter);
+    ir_.store(now + 1, counter);
     ir_.jump(head);
   }
   ir_.go_on(open.exit);

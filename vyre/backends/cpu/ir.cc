@@ -17,8 +17,6 @@ Ir::Ir(const llvm::Api& api, unsigned width, const char* name)
   i8 = integer(8);
   i32 = integer(32);
   i64 = integer(64);
-  f64 = api.DoubleTypeInContext(context_);
-  nothing = api.VoidTypeInContext(context_);
 }
 
 Ir::~Ir() {
@@ -42,33 +40,43 @@ void Ir::note(llvm::Diagnostic diagnostic) {
   api_.DisposeMessage(message);
 }
 
-Ir::Value Ir::splat_number(Type element, std::uint64_t value) { return ramp(element, value, 0); }
+// --- Constants and vectors
 
-Ir::Value Ir::like(Value like, unsigned bits, std::uint64_t value) {
-  return is_vector(like) ? splat_number(integer(bits), value) : number(integer(bits), value);
+Ir::Value Ir::ramp(Type element, unsigned lanes, std::uint64_t first, std::uint64_t step) {
+  std::vector<llvm::Value> numbers;
+  for (unsigned i = 0; i < lanes; ++i) numbers.push_back(number(element, first + i * step).raw_);
+  return constant_vector(std::move(numbers));
 }
 
-Ir::Value Ir::ramp(Type element, std::uint64_t first, std::uint64_t step) {
-  std::vector<Value> lanes;
-  for (unsigned i = 0; i < width_; ++i) lanes.push_back(number(element, first + i * step));
-  return api_.ConstVector(lanes.data(), width_);
-}
-
-Ir::Value Ir::splat(Value scalar) {
-  if (is_constant(scalar)) {
-    std::vector<Value> lanes(width_, scalar);
-    return api_.ConstVector(lanes.data(), width_);
+bool Ir::is_constant_splat(Value vector) {
+  if (!is_constant(vector)) return false;
+  const Value first = constant_lane(vector, 0);
+  for (unsigned lane = 1; lane < width_; ++lane) {
+    if (constant_lane(vector, lane) != first) return false;
   }
-  const Type whole = vector(type(scalar));
-  const Value first = api_.BuildInsertElement(builder_, api_.GetPoison(whole), scalar, word(0), "");
-  return api_.BuildShuffleVector(builder_, first, api_.GetPoison(whole), zero(vector(i32)), "");
+  return true;
+}
+
+Ir::Value Ir::constant_memory(Value value, const char* name) {
+  const Value memory{this, api_.AddGlobal(module_, type(value), name)};
+  api_.SetInitializer(memory.raw_, value.raw_);
+  api_.SetGlobalConstant(memory.raw_, 1);
+  api_.SetLinkage(memory.raw_, llvm::kPrivate);
+  return memory;
+}
+
+Ir::Value Ir::splat(Value value) {
+  if (is_vector(value)) return value;
+  if (is_constant(value)) return constant_vector(std::vector(width_, value.raw_));
+  const Value none = poison(vector(type(value)));
+  return shuffle(with_lane(none, word(0), value), none, std::vector<unsigned>(width_));
 }
 
 Ir::Value Ir::shuffle(Value a, Value b, std::span<const unsigned> lanes) {
-  std::vector<Value> mask;
-  for (unsigned lane : lanes) mask.push_back(word(lane));
-  return api_.BuildShuffleVector(
-      builder_, a, b, api_.ConstVector(mask.data(), static_cast<unsigned>(mask.size())), "");
+  std::vector<llvm::Value> mask;
+  for (unsigned lane : lanes) mask.push_back(word(lane).raw_);
+  const Value order = constant_vector(std::move(mask));
+  return {this, api_.BuildShuffleVector(builder_, a.raw_, b.raw_, order.raw_, "")};
 }
 
 Ir::Type Ir::sized(Value like, unsigned bits) {
@@ -76,105 +84,120 @@ Ir::Type Ir::sized(Value like, unsigned bits) {
   return is_vector_type(of) ? vector(integer(bits), api_.GetVectorSize(of)) : integer(bits);
 }
 
-Ir::Value Ir::call(std::string_view intrinsic, std::initializer_list<Value> args) {
-  Type of = type(*args.begin());
-  return call(intrinsic, {&of, 1}, args);
+Ir::Value Ir::like(Value first, Operand given) {
+  if (given.value_) return given.value_;
+  const Type of = type(first);
+  if (!is_vector_type(of)) return number(of, given.number_);
+  return ramp(api_.GetElementType(of), api_.GetVectorSize(of), given.number_, 0);
 }
 
-Ir::Value Ir::call(std::string_view intrinsic, std::span<Type> types,
+// --- Operations
+
+Ir::Value Ir::call(std::string_view intrinsic, std::initializer_list<Type> types,
                    std::initializer_list<Value> args) {
   const unsigned id = api_.LookupIntrinsicID(intrinsic.data(), intrinsic.size());
-  std::vector<Value> list(args);
-  return api_.BuildCall2(builder_, api_.IntrinsicGetType(context_, id, types.data(), types.size()),
-                         api_.GetIntrinsicDeclaration(module_, id, types.data(), types.size()),
-                         list.data(), static_cast<unsigned>(list.size()), "");
+  std::vector<Type> named(types);
+  return call(api_.IntrinsicGetType(context_, id, named.data(), named.size()),
+              api_.GetIntrinsicDeclaration(module_, id, named.data(), named.size()), args);
+}
+
+Ir::Value Ir::call(Type function_type, llvm::Value function, std::span<const Value> args) {
+  std::vector<llvm::Value> list;
+  for (Value arg : args) list.push_back(arg.raw_);
+  return {this, api_.BuildCall2(builder_, function_type, function, list.data(),
+                                static_cast<unsigned>(list.size()), "")};
+}
+
+Ir::Value Ir::divide_as_doubles(Value a, Value b) {
+  const Type doubles = vector(api_.DoubleTypeInContext(context_));
+  const Value top = cast(&llvm::Api::BuildUIToFP, a, doubles);
+  const Value quotient =
+      apply(&llvm::Api::BuildFDiv, top, cast(&llvm::Api::BuildUIToFP, b, doubles));
+  return cast(&llvm::Api::BuildFPToUI, quotient, type(a));
 }
 
 Ir::Value Ir::opaque(Value number) {
   Type of = type(number);
   const Type function = api_.FunctionType(of, &of, 1, 0);
-  const Value empty = api_.GetInlineAsm(function, "", 0, "=r,0", 4, 0, 0, 0, 0);
-  return api_.BuildCall2(builder_, function, empty, &number, 1, "");
-}
-
-bool Ir::is_constant_splat(Value vector) {
-  if (!is_constant(vector)) return false;
-  const Value first = api_.GetAggregateElement(vector, 0);
-  for (unsigned lane = 1; lane < width_; ++lane) {
-    if (api_.GetAggregateElement(vector, lane) != first) return false;
-  }
-  return true;
+  return call(function, api_.GetInlineAsm(function, "", 0, "=r,0", 4, 0, 0, 0, 0), {&number, 1});
 }
 
 Ir::Value Ir::hidden(Type type, std::uint64_t value) {
   Value& made = hidden_[{type, value}];
-  if (made == nullptr) made = in_entry([&] { return opaque(number(type, value)); });
+  if (!made) made = in_entry([&] { return opaque(number(type, value)); });
   return made;
 }
 
+// --- Memory
+
+Ir::Value Ir::at(Type element, Value base, Operand index) {
+  llvm::Value place = index.value_ ? index.value_.raw_ : wide(index.number_).raw_;
+  return {this, api_.BuildGEP2(builder_, element, base.raw_, &place, 1, "")};
+}
+
 Ir::Value Ir::load(Type type, Value from, unsigned align) {
-  const Value value = api_.BuildLoad2(builder_, type, from, "");
-  if (align != 0) api_.SetAlignment(value, align);
+  const Value value{this, api_.BuildLoad2(builder_, type, from.raw_, "")};
+  if (align != 0) api_.SetAlignment(value.raw_, align);
   return value;
 }
 
 Ir::Value Ir::store(Value value, Value to, unsigned align) {
-  const Value done = api_.BuildStore(builder_, value, to);
-  if (align != 0) api_.SetAlignment(done, align);
+  const Value done{this, api_.BuildStore(builder_, value.raw_, to.raw_)};
+  if (align != 0) api_.SetAlignment(done.raw_, align);
   return done;
 }
 
 // Past the caches.
 void Ir::mark_nontemporal(Value store) {
-  llvm::Metadata one = api_.ValueAsMetadata(word(1));
-  const Value node = api_.MetadataAsValue(context_, api_.MDNodeInContext2(context_, &one, 1));
+  llvm::Metadata one = api_.ValueAsMetadata(word(1).raw_);
+  const llvm::Value node = api_.MetadataAsValue(context_, api_.MDNodeInContext2(context_, &one, 1));
   constexpr std::string_view kKind = "nontemporal";
   const unsigned kind =
       api_.GetMDKindIDInContext(context_, kKind.data(), static_cast<unsigned>(kKind.size()));
-  api_.SetMetadata(store, kind, node);
+  api_.SetMetadata(store.raw_, kind, node);
 }
 
-Ir::Value Ir::phi(Type type, std::initializer_list<std::pair<Value, Block>> from) {
-  const Value made = api_.BuildPhi(builder_, type, "");
-  for (auto [value, block] : from) api_.AddIncoming(made, &value, &block, 1);
-  return made;
+Ir::Value Ir::update(llvm::Rmw how, Value pointer, Value value) {
+  return {this, api_.BuildAtomicRMW(builder_, static_cast<int>(how), pointer.raw_, value.raw_,
+                                    llvm::kSequential, 0)};
 }
+
+Ir::Value Ir::compare_exchange(Value pointer, Value expected, Value value) {
+  const llvm::Value both = api_.BuildAtomicCmpXchg(
+      builder_, pointer.raw_, expected.raw_, value.raw_, llvm::kSequential, llvm::kSequential, 0);
+  return {this, api_.BuildExtractValue(builder_, both, 0, "")};
+}
+
+// --- Functions
 
 Ir::Value Ir::declare(const char* name, std::span<Type> parameters, bool is_exported) {
-  const Type type =
-      api_.FunctionType(nothing, parameters.data(), static_cast<unsigned>(parameters.size()), 0);
-  const Value function = api_.AddFunction(module_, name, type);
-  if (!is_exported) api_.SetLinkage(function, llvm::kInternal);
+  const Type type = api_.FunctionType(api_.VoidTypeInContext(context_), parameters.data(),
+                                      static_cast<unsigned>(parameters.size()), 0);
+  const Value function{this, api_.AddFunction(module_, name, type)};
+  if (!is_exported) api_.SetLinkage(function.raw_, llvm::kInternal);
   return function;
 }
 
 void Ir::call_function(Value function, std::span<const Value> args) {
-  std::vector<Value> list(args.begin(), args.end());
-  std::vector<Type> types;
-  for (Value arg : args) types.push_back(type(arg));
-  const auto count = static_cast<unsigned>(list.size());
-  api_.BuildCall2(builder_, api_.FunctionType(nothing, types.data(), count, 0), function,
-                  list.data(), count, "");
+  call(api_.GlobalGetValueType(function.raw_), function.raw_, args);
 }
 
 void Ir::begin(Value function) {
-  function_ = function;
+  function_ = function.raw_;
   entry_ = block("locals");
   hidden_.clear();
   go_on(entry_);
 }
 
-void Ir::attribute(Value function, unsigned index, const char* name) {
-  const std::string_view text = name;
-  const unsigned kind = api_.GetEnumAttributeKindForName(text.data(), text.size());
-  api_.AddAttributeAtIndex(function, index, api_.CreateEnumAttribute(context_, kind, 0));
+void Ir::attribute(Value function, unsigned index, std::string_view name) {
+  const unsigned kind = api_.GetEnumAttributeKindForName(name.data(), name.size());
+  api_.AddAttributeAtIndex(function.raw_, index, api_.CreateEnumAttribute(context_, kind, 0));
 }
 
-void Ir::attribute(Value function, const char* key, const std::string& value) {
-  const std::string_view name = key;
+void Ir::attribute(Value function, std::string_view key, std::string_view value) {
   api_.AddAttributeAtIndex(
-      function, kFunction,
-      api_.CreateStringAttribute(context_, name.data(), static_cast<unsigned>(name.size()),
+      function.raw_, kFunction,
+      api_.CreateStringAttribute(context_, key.data(), static_cast<unsigned>(key.size()),
                                  value.data(), static_cast<unsigned>(value.size())));
 }
 

@@ -30,12 +30,7 @@ std::vector<Ir::Type> KernelWriter::parameters() {
   return {ir_.pointer(), ir_.i64, ir_.i64, ir_.pointer()};
 }
 
-Value KernelWriter::declare_kernel() {
-  std::vector<Ir::Type> types = parameters();
-  const Value kernel = ir_.declare("vyre_kernel", types, true);
-  frame_.set_attributes(kernel);
-  return kernel;
-}
+Value KernelWriter::declare_kernel() { return frame_.declare("vyre_kernel", parameters(), true); }
 
 void KernelWriter::enter_kernel() {
   frame_.arguments = ir_.parameter(0);
@@ -49,8 +44,7 @@ void KernelWriter::write_small() {
   const auto count = static_cast<unsigned>(facts_.program.buffers.size());
   std::vector<Ir::Type> types = parameters();
   types.resize(4 + count, ir_.pointer());
-  const Value inner = ir_.declare("workgroups", types, false);
-  frame_.set_attributes(inner);
+  const Value inner = frame_.declare("workgroups", types);
   ir_.attribute(inner, Ir::kFunction, "noinline");
   // Parameters are numbered from 1 here.
   ir_.attribute(inner, 1, "noalias");
@@ -63,14 +57,12 @@ void KernelWriter::write_small() {
     }
   };
   ir_.define(inner, enter, [&] {
-    frame_.make_zeros();
     make_workgroup_memory();
     make_copies();
-    fill_copies();
     write_groups(ir_.parameter(1), ir_.parameter(2));
     join_copies();
     if (facts_.target.triple.starts_with("x86_64")) {
-      ir_.call("llvm.x86.sse.sfence", std::span<Ir::Type>(), {});
+      ir_.call("llvm.x86.sse.sfence", {}, {});
     }
   });
   const auto call = [&] {
@@ -93,14 +85,11 @@ void KernelWriter::write_large() {
   frame_.scratch_bytes = frame_.vector_at(Frame::kMask + 1);
   long_ops_.reserve_memory();
   workgroup_memory_.first = frame_.reserve(0);
-  for (std::size_t i = 0; i < facts_.program.buffers.size(); ++i) {
-    const BufferDecl& buffer = facts_.program.buffers[i];
-    if (buffer.access != BufferAccess::Workgroup) continue;
-    frame_.buffers[i].offset = frame_.reserve(bytes_of(buffer));
-  }
+  for_each_in_workgroup([&](BufferSlot& buffer, const BufferDecl& declared) {
+    buffer.offset = frame_.reserve(bytes_of(declared));
+  });
   workgroup_memory_.second = frame_.scratch_bytes - workgroup_memory_.first;
   gang_.share_locals();
-  frame_.make_zeros();
   const auto enter = [&] {
     enter_kernel();
     ir_.store(frame_.arguments, frame_.at(Frame::kArguments));
@@ -125,7 +114,9 @@ std::uint64_t KernelWriter::stack_bytes() const {
   };
   if (!facts_.is_large) return frame_of("vyre_kernel") + frame_of("workgroups") + kOutside;
   std::uint64_t longest = 0;
-  for (const std::string& name : long_ops_.names()) longest = std::max(longest, frame_of(name));
+  for (const auto& [name, function] : long_ops_.functions()) {
+    longest = std::max(longest, frame_of(name));
+  }
   // Those that are called come after those that call.
   const std::vector<Piece>& pieces = facts_.pieces.all;
   std::vector<std::uint64_t> inside(pieces.size());
@@ -138,17 +129,29 @@ std::uint64_t KernelWriter::stack_bytes() const {
 
 // --- Memory
 
-// Of gangs with code of their own, on the stack: LLVM sees that nobody else looks at it.
-void KernelWriter::make_workgroup_memory() {
+template <class Visit>
+void KernelWriter::for_each_in_workgroup(Visit visit) {
   for (std::size_t i = 0; i < frame_.buffers.size(); ++i) {
     const BufferDecl& declared = facts_.program.buffers[i];
-    if (declared.access != BufferAccess::Workgroup) continue;
-    BufferSlot& buffer = frame_.buffers[i];
+    if (declared.access == BufferAccess::Workgroup) visit(frame_.buffers[i], declared);
+  }
+}
+
+// Of gangs with code of their own, on the stack: LLVM sees that nobody else looks at it.
+void KernelWriter::make_workgroup_memory() {
+  for_each_in_workgroup([&](BufferSlot& buffer, const BufferDecl& declared) {
     const std::uint64_t bytes = bytes_of(declared);
     buffer.length = ir_.wide(declared.count);
     buffer.is_local = facts_.can_unroll && frame_.take_stack(2 * bytes, Frame::kMaxStackBytes / 2);
     if (!buffer.is_local) buffer.address = frame_.at(frame_.reserve(bytes));
-  }
+  });
+}
+
+// Writes visit(i) for each element i of a buffer that has a copy.
+template <class Visit>
+void KernelWriter::for_each_copied(const BufferSlot& buffer, Visit visit) {
+  ir_.only_if(buffer.has_copy, "copied", "not.copied",
+              [&] { ir_.loop("copy", ir_.wide(0), buffer.length, visit); });
 }
 
 // Of a small buffer that is only updated each thread has a copy of its own, which joins the buffer
@@ -157,75 +160,55 @@ void KernelWriter::make_copies() {
   for (const auto& [id, op] : facts_.updated) {
     BufferSlot& buffer = frame_.buffers[id.index];
     buffer.copy = frame_.at(frame_.reserve(kMaxCopied * 4));
-    buffer.has_copy = ir_.compare(Compare::Ule, buffer.length, ir_.wide(kMaxCopied));
+    buffer.has_copy = buffer.length <= kMaxCopied;
+    const Value none = ir_.word(neutral(op, facts_.element(id)));
+    for_each_copied(buffer, [&](Value i) { ir_.store(none, ir_.at(ir_.i32, buffer.copy, i), 4); });
   }
-}
-
-// Calls visit(buffer, op, i) for each element i of these buffers.
-template <class Visit>
-void KernelWriter::for_each_copied(Visit visit) {
-  for (const auto& [id, op] : facts_.updated) {
-    const BufferSlot& buffer = frame_.buffers[id.index];
-    ir_.only_if(buffer.has_copy, "copied", "not.copied", [&] {
-      ir_.loop("copy", ir_.wide(0), buffer.length, [&](Value i) { visit(id, op, i); });
-    });
-  }
-}
-
-void KernelWriter::fill_copies() {
-  for_each_copied([&](BufferId id, AtomicOp op, Value i) {
-    const BufferSlot& buffer = frame_.buffers[id.index];
-    ir_.store(ir_.word(neutral(op, facts_.element(id))), ir_.at(ir_.i32, buffer.copy, i), 4);
-  });
 }
 
 void KernelWriter::join_copies() {
-  for_each_copied([&](BufferId id, AtomicOp op, Value i) {
+  for (const auto& [id, op] : facts_.updated) {
     const BufferSlot& buffer = frame_.buffers[id.index];
     const DataType element = facts_.element(id);
-    const Value own = ir_.load(ir_.i32, ir_.at(ir_.i32, buffer.copy, i), 4);
-    const Value changes = ir_.compare(Compare::Ne, own, ir_.word(neutral(op, element)));
-    ir_.only_if(changes, "changed", "next", [&] {
-      gang_.update(op, element, false, ir_.at(ir_.i32, buffer.address, i), nullptr, own);
+    for_each_copied(buffer, [&](Value i) {
+      const Value own = ir_.load(ir_.i32, ir_.at(ir_.i32, buffer.copy, i), 4);
+      const Value changes = ir_.compare(Compare::Ne, own, neutral(op, element));
+      ir_.only_if(changes, "changed", "next", [&] {
+        gang_.update(op, element, false, ir_.at(ir_.i32, buffer.address, i), nullptr, own);
+      });
     });
-  });
+  }
 }
 
 // Workgroup memory begins as zeros. Each version of the code has its own on the stack: LLVM drops
 // memory of which all is in registers, unless other code reads it.
 void KernelWriter::clear_memory() {
   const auto clear = [&](Value from, std::uint64_t bytes) {
-    std::array<Ir::Type, 2> named{ir_.pointer(), ir_.i64};
-    ir_.call("llvm.memset", named,
+    ir_.call("llvm.memset", {ir_.pointer(), ir_.i64},
              {from, ir_.number(ir_.i8, 0), ir_.wide(bytes), ir_.zero(ir_.boolean)});
   };
   if (facts_.is_large) return clear(frame_.at(workgroup_memory_.first), workgroup_memory_.second);
-  for (std::size_t i = 0; i < frame_.buffers.size(); ++i) {
-    const BufferDecl& declared = facts_.program.buffers[i];
-    if (declared.access != BufferAccess::Workgroup) continue;
-    BufferSlot& buffer = frame_.buffers[i];
+  for_each_in_workgroup([&](BufferSlot& buffer, const BufferDecl& declared) {
     const std::uint64_t bytes = bytes_of(declared);
     if (buffer.is_local) {
       const Ir::Type line = ir_.vector(ir_.i32, Frame::kLine / 4);
       const std::uint64_t lines = (bytes + Frame::kLine - 1) / Frame::kLine;
-      buffer.address = ir_.local(ir_.api().ArrayType2(line, lines), declared.name.c_str());
+      buffer.address = ir_.local(ir_.array(line, lines), declared.name.c_str());
     }
     clear(buffer.address, bytes);
-  }
+  });
 }
 
 // --- Workgroups
 
 // Those with the numbers [begin, end), x running fastest.
 void KernelWriter::write_groups(Value begin, Value end) {
+  const Value rows = begin / frame_.groups[0];
+  const std::array<Value, 3> first = {begin % frame_.groups[0], rows % frame_.groups[1],
+                                      rows / frame_.groups[1]};
   std::array<Value, 3> at{};
-  const Value rows = ir_.udiv(begin, frame_.groups[0]);
-  const std::array<Value, 3> first = {ir_.urem(begin, frame_.groups[0]),
-                                      ir_.urem(rows, frame_.groups[1]),
-                                      ir_.udiv(rows, frame_.groups[1])};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    at[axis] = ir_.local(ir_.i64, "group");
-    ir_.store(first[axis], at[axis]);
+    at[axis] = ir_.variable("group", first[axis]);
   }
   ir_.loop("groups", begin, end, [&](Value) {
     std::array<Value, 3> now{};
@@ -237,10 +220,10 @@ void KernelWriter::write_groups(Value begin, Value end) {
     write_group();
     Value carry = ir_.ones(ir_.boolean);
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const Value next = ir_.add(now[axis], ir_.zext(carry, 64));
-      const Value over = ir_.compare(Compare::Eq, next, frame_.groups[axis]);
+      const Value next = now[axis] + ir_.zext(carry, 64);
+      const Value over = ir_.equal(next, frame_.groups[axis]);
       ir_.store(axis == 2 ? next : ir_.select(over, ir_.wide(0), next), at[axis]);
-      carry = ir_.both(carry, over);
+      carry = carry & over;
     }
   });
 }
@@ -248,32 +231,30 @@ void KernelWriter::write_groups(Value begin, Value end) {
 void KernelWriter::write_group() {
   group_end_ = ir_.block("group.end");
   gang_.reset_alive();
-  if (facts_.can_unroll) {
-    write_versions();
-  } else {
+  const auto write_all = [&] {
     clear_memory();
     write_region(StmtId{0u}, StmtId{body_.stmts.size()});
     ir_.jump(group_end_);
-  }
-  ir_.go_on(group_end_);
-}
-
-// All of the workgroup without checks and with code for each gang, or all of it otherwise.
-void KernelWriter::write_versions() {
-  const Ir::Block yes = ir_.block("fast");
-  const Ir::Block no = ir_.block("slow");
-  const auto [whole, is_unchecked] = find_all_unchecked();
-  ir_.branch(is_unchecked, yes, no);
-  for (const Ir::Block version : {yes, no}) {
-    ir_.go_on(version);
-    whole_ = version == yes ? &whole : nullptr;
+  };
+  // All of the workgroup without checks and with code for each gang, or all of it otherwise.
+  const auto write_version = [&](Ir::Block block, const FastRow* whole) {
+    ir_.go_on(block);
+    whole_ = whole;
     gang_.forget_rows();
     gang_.forget_locals();
-    clear_memory();
-    write_region(StmtId{0u}, StmtId{body_.stmts.size()});
-    ir_.jump(group_end_);
+    write_all();
+  };
+  if (facts_.can_unroll) {
+    const Ir::Block yes = ir_.block("fast");
+    const Ir::Block no = ir_.block("slow");
+    const auto [whole, is_unchecked] = find_all_unchecked();
+    ir_.branch(is_unchecked, yes, no);
+    write_version(yes, &whole);
+    write_version(no, nullptr);
+  } else {
+    write_all();
   }
-  whole_ = nullptr;
+  ir_.go_on(group_end_);
 }
 
 // What is known where no invocation of the workgroup needs a check anywhere, and whether that is
@@ -284,8 +265,8 @@ std::pair<FastRow, Value> KernelWriter::find_all_unchecked() {
   RowSpan lanes{ir_.wide(0), count};
   FastRow whole = find_unchecked(frame_, gang_, StmtId{0u}, StmtId{body_.stmts.size()},
                                  Extent::Workgroup, lanes);
-  const Value begins = ir_.equal_zero(lanes.from);
-  const Value all = ir_.both(begins, ir_.compare(Compare::Eq, lanes.to, count));
+  const Value begins = ir_.equal(lanes.from, 0);
+  const Value all = begins & ir_.equal(lanes.to, count);
   // What was told of the first row is not true of others.
   whole.starts.clear();
   whole.slid.clear();
@@ -345,7 +326,7 @@ void KernelWriter::write_loop(StmtId id, const For& loop) {
   const Value to = gang_.word(loop.to);
   GangWriter::Loop open{id, ir_.block("loop.end"), {}, nullptr, frame_.piece};
   gang_.write_loop(
-      open, loop, from, [&](Value now) { return ir_.compare(Compare::Ult, now, to); },
+      open, loop, from, [&](Value now) { return now < to; },
       [&] { write_region(StmtId{id.index + 1}, loop.end); });
   gang_.forget_rows();
 }
@@ -373,7 +354,7 @@ void KernelWriter::call_piece(std::uint32_t number) {
   ir_.only_if(ir_.not_zero(how), "left", "on", [&] {
     const auto& loops = gang_.loops();
     if (!loops.empty() && loops.back().function == frame_.piece) {
-      ir_.only_if(ir_.compare(Compare::Eq, how, ir_.word(kBreak)), "broken", "returned", [&] {
+      ir_.only_if(ir_.equal(how, ir_.word(kBreak)), "broken", "returned", [&] {
         ir_.store(ir_.word(kStay), frame_.at(Frame::kLeaving));
         ir_.jump(loops.back().exit);
       });

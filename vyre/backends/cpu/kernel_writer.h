@@ -32,17 +32,18 @@ class KernelWriter {
   std::vector<Ir::Type> parameters();
   Value declare_kernel();
   void enter_kernel();
+  // Calls visit(slot, declaration) for each buffer of workgroup memory.
+  template <class Visit>
+  void for_each_in_workgroup(Visit visit);
   void make_workgroup_memory();
   void make_copies();
   template <class Visit>
-  void for_each_copied(Visit visit);
-  void fill_copies();
+  void for_each_copied(const BufferSlot& buffer, Visit visit);
   void join_copies();
 
   // A workgroup.
   void write_groups(Value begin, Value end);
   void write_group();
-  void write_versions();
   void clear_memory();
   std::pair<FastRow, Value> find_all_unchecked();
 

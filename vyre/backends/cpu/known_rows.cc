@@ -10,14 +10,14 @@ void KnownRows::know(BufferId buffer, Value start, Value mask, Value row) {
   std::map<std::int64_t, Value>& rows = rows_[buffer];
   const auto first = static_cast<std::int32_t>(*word);
   const std::int64_t width = ir_.width();
-  if (mask != nullptr) {
+  if (mask) {
     const auto old = rows.find(first);
     row = old == rows.end() ? nullptr : ir_.select(mask, row, old->second);
   }
   std::erase_if(rows, [&](const auto& each) {
     return each.first > first - width && each.first < first + width;
   });
-  if (row != nullptr) rows[first] = row;
+  if (row) rows[first] = row;
 }
 
 Value KnownRows::row(BufferId buffer, Value start, Value mask) {
@@ -34,13 +34,13 @@ Value KnownRows::row(BufferId buffer, Value start, Value mask) {
   };
   Value row = row_at(first);
   const auto after = known->second.lower_bound(first);
-  if (row == nullptr && after != known->second.end() && after->first < first + width) {
+  if (!row && after != known->second.end() && after->first < first + width) {
     const Value before = row_at(after->first - width);
-    if (before == nullptr) return nullptr;
+    if (!before) return nullptr;
     row = moves_.window(before, after->second, first + width - after->first);
   }
-  if (row == nullptr || mask == nullptr) return row;
-  return ir_.select(mask, row, ir_.zero(ir_.type(row)));
+  if (!row || !mask) return row;
+  return ir_.select(mask, row, 0);
 }
 
 }  // namespace vyre

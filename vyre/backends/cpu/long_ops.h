@@ -2,8 +2,9 @@
 // function. Operands and results are in the memory of the thread.
 #pragma once
 
+#include <functional>
 #include <map>
-#include <tuple>
+#include <string>
 
 #include "vyre/backends/cpu/frame.h"
 #include "vyre/backends/cpu/moves.h"
@@ -13,30 +14,30 @@ namespace vyre {
 class LongOps {
  public:
   using Value = Ir::Value;
+  struct Function {
+    Value function;
+    std::function<void()> write;  // what it does
+  };
 
   LongOps(Frame& frame, Ops& ops, Moves& moves) : frame_(frame), ops_(ops), moves_(moves) {}
 
   // Once, of a large program.
-  void reserve_memory();
+  void reserve_memory() { operands_ = frame_.reserve(std::uint64_t{12} * frame_.facts.width * 8); }
   // As Ops::apply, by a call where that is better.
   Lanes apply(Operation op, const Lanes& a, const Lanes& b);
   // Whether an access of all lanes is a call.
-  bool is_called(DataType element, bool is_store, bool is_row) const;
+  bool is_called(DataType element, bool is_store, bool is_row, Value mask) const;
   Lanes gather(DataType element, Value address, Value index, Value mask);
   void scatter(DataType element, Value address, Value index, Value mask, const Lanes& value);
-  // The functions that are called so far.
   void write_functions();
-  std::vector<std::string> names() const;
+  // Those that are called so far, by name.
+  const std::map<std::string, Function>& functions() const { return functions_; }
 
  private:
-  // An operation with the types of its operands; an element, and whether it is stored.
-  using Operands = std::tuple<Operation, DataType, DataType>;
-  using Access = std::pair<DataType, bool>;
-  template <class Key>
-  void call(std::map<Key, Value>& functions, const Key& key, const char* name);
-  void call_access(DataType element, bool is_store, Value address, Value index, Value mask);
-  void write_operation(const Operands& key);
-  void write_access(const Access& key);
+  template <class Write>
+  void call(const std::string& name, Write write);
+  template <class Move>
+  void call_access(const std::string& name, Value address, Value index, Value mask, Move move);
   Value operand(std::size_t number, std::size_t part = 0);
   void put_operand(std::size_t number, const Lanes& lanes);
   Lanes get_operand(std::size_t number, DataType type);
@@ -46,8 +47,7 @@ class LongOps {
   Moves& moves_;
   Ir& ir_ = frame_.ir;
   std::uint64_t operands_ = 0;  // where they are
-  std::map<Operands, Value> operations_;
-  std::map<Access, Value> accesses_;
+  std::map<std::string, Function> functions_;
 };
 
 }  // namespace vyre

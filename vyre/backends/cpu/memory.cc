@@ -41,13 +41,11 @@ Value GangWriter::row_address(BufferId id, ExprId index, bool may_wrap) {
   const DataType element = facts_.element(id);
   const FastRow::Start* start = found_in(fast_->starts, index);
   if (start == nullptr) return frame_.element_address(buffer, element, word(index), may_wrap);
-  const auto bytes = [&](std::int64_t elements) {
-    return ir_.wide(static_cast<std::uint64_t>(elements * stride(element)));
-  };
-  const Value row = ir_.at(ir_.i8, buffer.address, ir_.mul(start->at, bytes(1)));
-  const Value step = bytes(std::int64_t{facts_.shapes[index].stride} * width_);
-  const Value gang = ir_.at(ir_.i8, row, ir_.mul(gang_in_row_, step));
-  return ir_.at(ir_.i8, gang, bytes(start->offset));
+  const std::int64_t bytes = stride(element);
+  const Value row = ir_.at(ir_.i8, buffer.address, start->at * bytes);
+  const std::int64_t step = bytes * facts_.shapes[index].stride * width_;
+  const Value gang = ir_.at(ir_.i8, row, gang_in_row_ * step);
+  return ir_.at(ir_.i8, gang, bytes * start->offset);
 }
 
 // The record of an access, where all of it is in bounds.
@@ -59,15 +57,14 @@ const Records::Place* GangWriter::in_record(ExprId load) const {
   const auto& members = facts_.records.all[place->record].members;
   const bool inside = std::ranges::all_of(members, [&](const auto& member) {
     return fast_->in_bounds.contains(member) ||
-           (mask_ == nullptr && facts_.bounds.is_proved(member.first, member.second));
+           (!mask_ && facts_.bounds.is_proved(member.first, member.second));
   });
   return inside ? place : nullptr;
 }
 
 // Of the first element of the first lane's record.
 Value GangWriter::record_address(BufferId buffer, ExprId index, const Records::Place& place) {
-  return ir_.at(ir_.i8, row_address(buffer, index, false),
-                ir_.wide(std::uint64_t{0} - place.offset * 4));
+  return ir_.at(ir_.i8, row_address(buffer, index, false), -std::int64_t{place.offset} * 4);
 }
 
 // Where each lane walks along a stretch of its own, the CPU does not see what comes next: the
@@ -85,16 +82,14 @@ void GangWriter::prefetch(BufferId buffer, ExprId index) {
   const LocalId variable = std::get<For>(body_[id]).variable;
   const std::uint32_t step = step_of(body_, split.terms, variable);
   const std::uint32_t rounds = std::bit_floor(std::max(Frame::kLine / stride(element) / step, 1u));
-  const Value round = places_[variable.index].value.parts[0];
-  const Value in_line = ir_.both(round, ir_.word(rounds - 1));
-  ir_.only_if(ir_.equal_zero(in_line), "ahead", "behind", [&] {
+  const Value round = homes_[variable.index].value.parts[0];
+  const Value in_line = round & (rounds - 1);
+  ir_.only_if(ir_.equal(in_line, 0), "ahead", "behind", [&] {
     const Value own = frame_.element_address(frame_.buffer(buffer), element, word(index));
-    std::array<Ir::Type, 1> named{ir_.pointer()};
     for (unsigned lane = 0; lane < width_; ++lane) {
       const std::int64_t ahead = distance * (width_ + lane);
-      ir_.call("llvm.prefetch", named,
-               {ir_.at(ir_.i8, own, ir_.wide(static_cast<std::uint64_t>(ahead))), ir_.word(0),
-                ir_.word(2), ir_.word(1)});
+      ir_.call("llvm.prefetch",
+               {ir_.at(ir_.i8, own, ahead), ir_.word(0), ir_.word(2), ir_.word(1)});
     }
   });
   ++time_;
@@ -140,11 +135,11 @@ Lanes GangWriter::load_all(ExprId id, BufferId buffer, ExprId index) {
   const bool is_row = facts_.is_unit_row(index);
   if (is_row) {
     if (const Value row = known_.row(buffer, word(index), mask)) {
-      return {loaded_type(element), false, {row}};
+      return {loaded_type(element), {row}};
     }
   }
   const Value address = frame_.buffer(buffer).address;
-  if (long_ops_.is_called(element, false, is_row) && (mask != nullptr || !is_row)) {
+  if (long_ops_.is_called(element, false, is_row, mask)) {
     return long_ops_.gather(element, address, all, mask);
   }
   if (is_row) return moves_.load_row(element, row_address(buffer, index, mask != nullptr), mask);
@@ -162,22 +157,21 @@ Lanes GangWriter::load_member(BufferId buffer, ExprId index, const Records::Plac
   if (parts.empty()) {
     const Value pointer = record_address(buffer, index, place);
     for (std::uint32_t i = 0; i < facts_.records.all[place.record].size; ++i) {
-      const Value from = ir_.at(ir_.i8, pointer, ir_.wide(std::uint64_t{i} * width_ * 4));
+      const Value from = ir_.at(ir_.i8, pointer, std::uint64_t{i} * width_ * 4);
       parts.push_back(ir_.load(ir_.vector(ir_.i32), from, 4));
     }
     parts = moves_.deinterleave(parts);
   }
-  return {loaded_type(facts_.element(buffer)), false, {parts[place.offset]}};
+  return {loaded_type(facts_.element(buffer)), {parts[place.offset]}};
 }
 
 // Lanes of the vectors that the gangs before and after this one load, too.
 Lanes GangWriter::load_slid(DataType type, const FastRow::Slid& slid) {
   const FastRow::Slide& slide = fast_->slides[slid.slide];
   const Value now = ir_.load(ir_.vector(ir_.i32), slide.now);
-  if (slid.by == 0) return {type, false, {now}};
+  if (slid.by == 0) return {type, {now}};
   const Value last = ir_.load(ir_.vector(ir_.i32), slide.last);
   return {type,
-          false,
           {slid.by > 0 ? moves_.window(now, slide.next, slid.by)
                        : moves_.window(last, now, width_ + slid.by)}};
 }
@@ -190,31 +184,30 @@ Lanes GangWriter::gather_one_by_one(BufferId id, ExprId index, bool inside, Valu
   if (inside && facts_.kind(index) == Kind::Linear) {
     const Value first = row_address(id, index, false);
     const std::int64_t distance = std::int64_t{facts_.shapes[index].stride} * stride(element);
-    return moves_.load_each(element, [&](unsigned lane) {
-      return ir_.at(ir_.i8, first, ir_.wide(static_cast<std::uint64_t>(distance * lane)));
-    });
+    return moves_.load_each(element,
+                            [&](unsigned lane) { return ir_.at(ir_.i8, first, distance * lane); });
   }
   Value all = words(index);
   Value base = buffer.address;
-  if (mask != nullptr) {
-    all = ir_.select(mask, all, ir_.zero(ir_.type(all)));
-    base = ir_.select(ir_.equal_zero(buffer.length), frame_.zeros, base);
+  if (mask) {
+    all = ir_.select(mask, all, 0);
+    base = ir_.select(ir_.equal(buffer.length, 0), frame_.zeros, base);
   }
   const Value pairs = ir_.bits(all, ir_.vector(ir_.i64, width_ / 2));
-  Value pair = nullptr;
+  Value pair;
   Lanes lanes = moves_.load_each(element, [&](unsigned lane) {
-    Value at = nullptr;
+    Value at;
     if (facts_.target.is_scalar) {
       at = ir_.zext(ir_.lane(all, lane), 64);
     } else {
       // Two at a time out of the vector; LLVM would take each.
       if (lane % 2 == 0) pair = ir_.opaque(ir_.lane(pairs, lane / 2));
-      const Value low = ir_.both(pair, ir_.wide(0xffffffff));
-      at = ir_.opaque(lane % 2 == 0 ? low : ir_.lshr(pair, ir_.wide(32)));
+      const Value low = pair & 0xffffffff;
+      at = ir_.opaque(lane % 2 == 0 ? low : pair >> 32);
     }
-    return ir_.at(ir_.i8, base, ir_.mul(at, ir_.wide(stride(element))));
+    return ir_.at(ir_.i8, base, at * stride(element));
   });
-  if (mask == nullptr) return lanes;
+  if (!mask) return lanes;
   return ops_.select(ops_.bit(mask), lanes, ops_.zero(lanes.type));
 }
 
@@ -228,13 +221,13 @@ void GangWriter::store(const Store& store) {
   if (!is_row) known_.forget(store.buffer);
   if (facts_.is_scalar(store.index)) return store_one(store, given);
   given = ops_.splat(given);
-  if (const Records::Place* place = in_record({}); place != nullptr && mask_ == nullptr) {
+  if (const Records::Place* place = in_record({}); place != nullptr && !mask_) {
     return store_member(store, *place, given.parts[0]);
   }
   const Value all = words(store.index);
   Value mask = mask_;
   if (!is_inside({})) mask = moves_.with(mask, frame_.in_bounds(all, buffer));
-  if (long_ops_.is_called(element, true, is_row) && (mask != nullptr || !is_row)) {
+  if (long_ops_.is_called(element, true, is_row, mask)) {
     return long_ops_.scatter(element, buffer.address, all, mask, given);
   }
   if (is_row) return store_row(store, mask, given);
@@ -248,7 +241,7 @@ void GangWriter::store_one(const Store& store, Lanes given) {
                                         is_inside({}), frame_.sink);
   if (ops_.is_vector(given)) {
     Value lane = ir_.word(0);
-    if (mask_ != nullptr) {
+    if (mask_) {
       const Value bits = ir_.bits(mask_, ir_.integer(width_));
       lane = ir_.call("llvm.cttz", {bits, ir_.ones(ir_.boolean)});
     }
@@ -279,7 +272,7 @@ void GangWriter::store_row(const Store& store, Value mask, const Lanes& given) {
             : known_.forget(store.buffer);
   }
   const Value pointer = row_address(store.buffer, store.index, mask != nullptr);
-  if (mask != nullptr) return moves_.store_row(element, pointer, mask, given);
+  if (mask) return moves_.store_row(element, pointer, mask, given);
   store_vectors(moves_.interleave(parts_of(given)), pointer);
 }
 
@@ -289,7 +282,7 @@ void GangWriter::store_row(const Store& store, Value mask, const Lanes& given) {
 void GangWriter::store_vectors(const std::vector<Value>& rows, Value pointer) {
   Waiting one{rows, pointer, nullptr};
   if (const Value* pass = found_in(fast_->streamed, at_)) one.pass = *pass;
-  if (stores_wait_ && one.pass != nullptr && conditions_ == 0) {
+  if (stores_wait_ && one.pass && conditions_ == 0) {
     waiting_.push_back(one);
   } else {
     put_rows({one});
@@ -304,15 +297,15 @@ void GangWriter::put_rows(const std::vector<Waiting>& stores) {
       for (const Value row : each.rows) {
         const Value stored = ir_.store(row, to, streamed ? facts_.target.bits / 8 : 4);
         if (streamed) ir_.mark_nontemporal(stored);
-        to = ir_.at(ir_.type(row), to, ir_.wide(1));
+        to = ir_.at(ir_.type(row), to, 1);
       }
     }
   };
-  Value pass = nullptr;
+  Value pass;
   for (const Waiting& each : stores) {
-    pass = pass == nullptr || each.pass == nullptr ? each.pass : ir_.both(pass, each.pass);
+    pass = !pass || !each.pass ? each.pass : pass & each.pass;
   }
-  if (pass == nullptr) return put(false);
+  if (!pass) return put(false);
   ir_.if_else(pass, {"streamed", "stored", "behind"}, [&] { put(true); }, [&] { put(false); });
 }
 

@@ -20,12 +20,10 @@ class Moves {
   Moves(Ir& ir, const CpuTarget& target) : ir_(ir), target_(target), width_(target.width) {}
 
   // --- Masks
-  Value with(Value mask, Value more) { return mask == nullptr ? more : ir_.both(mask, more); }
+  Value with(Value mask, Value more) { return mask ? mask & more : more; }
   Value any(Value mask) { return ir_.not_zero(ir_.bits(mask, ir_.integer(width_))); }
   // Of words, which are all ones or zero.
-  Value of_words(Value words) {
-    return ir_.compare(llvm::Compare::Slt, words, ir_.zero(ir_.type(words)));
-  }
+  Value of_words(Value words) { return ir_.compare(llvm::Compare::Slt, words, 0); }
   // Of 64 bits, and as such.
   Value from_bits(Value bits) {
     if (width_ < 64) bits = ir_.trunc(bits, width_);
@@ -45,15 +43,13 @@ class Moves {
   template <class PointerOf>
   Lanes load_each(DataType element, PointerOf pointer_of) {
     const DataType type = loaded_type(element);
-    Lanes lanes{type, false, {}};
-    for (std::size_t i = 0; i < part_count(type); ++i) {
-      lanes.parts[i] = ir_.api().GetPoison(ir_.vector(part_type(type)));
-    }
+    const Value none = ir_.poison(ir_.vector(part_type(type)));
+    Lanes lanes = lanes_of(type, [&](std::size_t) { return none; });
     for (unsigned lane = 0; lane < width_; ++lane) {
       const Lanes loaded = load_element(element, pointer_of(lane));
-      for (std::size_t i = 0; i < part_count(type); ++i) {
-        lanes.parts[i] = ir_.with_lane(lanes.parts[i], ir_.word(lane), loaded.parts[i]);
-      }
+      lanes = lanes_of(type, [&](std::size_t i) {
+        return ir_.with_lane(lanes.parts[i], ir_.word(lane), loaded.parts[i]);
+      });
     }
     return lanes;
   }
@@ -77,8 +73,8 @@ class Moves {
                bool is_short);
 
  private:
-  Value part_mask(Value mask, std::size_t parts, std::size_t row);
-  Value unknown(Value mask);
+  Value mask_for(Value mask);
+  Value row_mask(Value mask, std::size_t parts, std::size_t row);
   Value pointers(Value address, DataType element, Value index, std::size_t part, bool is_short);
 
   Ir& ir_;

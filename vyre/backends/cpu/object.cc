@@ -253,10 +253,6 @@ const char* Loader::relocate_one(std::byte* base, const Section& target,
 
 }  // namespace
 
-LoadedCode::~LoadedCode() {
-  if (memory_ != nullptr) munmap(memory_, bytes_);
-}
-
 std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::string& reason) {
   const auto fail = [&](const char* why) {
     reason = why;
@@ -266,18 +262,16 @@ std::shared_ptr<const LoadedCode> load_object(std::string_view bytes, std::strin
   if (const char* wrong = loader.place_sections()) return fail(wrong);
   if (const char* wrong = loader.place_symbols()) return fail(wrong);
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t size = (loader.size() + page - 1) / page * page;
   auto code = std::make_shared<LoadedCode>();
-  code->bytes_ = static_cast<std::size_t>((loader.size() + page - 1) / page * page);
-  void* memory =
-      mmap(nullptr, code->bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return fail("there is no memory for it");
-  code->memory_ = memory;
-  auto* base = static_cast<std::byte*>(memory);
+  code->memory = map_memory(size, PROT_READ | PROT_WRITE);
+  if (code->memory == nullptr) return fail("there is no memory for it");
+  auto* base = static_cast<std::byte*>(code->memory.get());
   if (const char* wrong = loader.copy_sections(base)) return fail(wrong);
   if (const char* wrong = loader.relocate_all(base)) return fail(wrong);
   auto* text = reinterpret_cast<char*>(base);
-  __builtin___clear_cache(text, text + code->bytes_);  // of instructions, which not all CPUs watch
-  if (mprotect(memory, code->bytes_, PROT_READ | PROT_EXEC) != 0) {
+  __builtin___clear_cache(text, text + size);  // of instructions, which not all CPUs watch
+  if (mprotect(base, size, PROT_READ | PROT_EXEC) != 0) {
     return fail("this system does not let memory be executed");
   }
   code->kernel = reinterpret_cast<CpuKernel>(base + loader.entry());

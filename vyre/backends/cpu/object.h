@@ -7,24 +7,16 @@
 #include <string>
 #include <string_view>
 
+#include "vyre/backends/cpu/host_memory.h"
+
 namespace vyre {
 
 using CpuKernel = void (*)(const std::uint64_t* arguments, std::uint64_t begin, std::uint64_t end,
                            std::byte* scratch);
 
-class LoadedCode {
- public:
-  LoadedCode() = default;
-  ~LoadedCode();
-  LoadedCode(const LoadedCode&) = delete;
-  LoadedCode& operator=(const LoadedCode&) = delete;
-
+struct LoadedCode {
   CpuKernel kernel = nullptr;
-
- private:
-  friend std::shared_ptr<const LoadedCode> load_object(std::string_view, std::string&);
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  OwnedMemory memory;
 };
 
 // Null when it is not an object that can be loaded; then `reason` says why. Any bytes are safe to

@@ -10,16 +10,10 @@ using llvm::Compare;
 using Value = Ir::Value;
 
 Lanes Ops::constant(DataType type, const Bits& bits) {
-  Lanes value{type, false, {}};
-  for (std::size_t i = 0; i < part_count(type); ++i) {
-    if (part_bits(type) == 64) {
-      value.parts[i] =
-          ir_.wide(bits.lanes[2 * i] | static_cast<std::uint64_t>(bits.lanes[2 * i + 1]) << 32);
-    } else {
-      value.parts[i] = ir_.word(bits.lanes[i]);
-    }
-  }
-  return value;
+  return lanes_of(type, [&](std::size_t i) {
+    if (part_bits(type) == 32) return ir_.word(bits.lanes[i]);
+    return ir_.wide(bits.lanes[2 * i] | std::uint64_t{bits.lanes[2 * i + 1]} << 32);
+  });
 }
 
 Lanes Ops::whole(Lanes value) {
@@ -33,9 +27,8 @@ Value Ops::truth(const Lanes& value) {
 }
 
 Lanes Ops::splat(Lanes value) {
-  if (is_vector(value)) return value;
   for (Value& part : value.parts) {
-    if (part != nullptr) part = ir_.splat(part);
+    if (part) part = ir_.splat(part);
   }
   return value;
 }
@@ -57,61 +50,53 @@ Lanes Ops::select(Lanes condition, Lanes yes, Lanes no) {
     yes = splat(yes);
     no = splat(no);
   }
-  Lanes result = yes;
   for (std::size_t i = 0; i < part_count(yes.type); ++i) {
-    result.parts[i] = ir_.select(test, yes.parts[i], no.parts[i]);
+    yes.parts[i] = ir_.select(test, yes.parts[i], no.parts[i]);
   }
-  return result;
+  return yes;
 }
 
 Lanes Ops::apply(Operation op, Lanes a, Lanes b) {
-  const bool unary = arity(op) == 1;
   // Halves of a u128 are taken and put together by these, at no cost.
   if (a.type == DataType::U128 && ir_.constant(b.parts[0]) == 64) {
-    const Value none = ir_.zero(ir_.type(a.parts[0]));
-    if (op == Operation::Shl) return {a.type, false, {none, a.parts[0]}};
-    if (op == Operation::Shr) return {a.type, false, {a.parts[1], none}};
+    const Value none = ir_.zero_like(a.parts[0]);
+    if (op == Operation::Shl) return {a.type, {none, a.parts[0]}};
+    if (op == Operation::Shr) return {a.type, {a.parts[1], none}};
   }
-  if (unary) b = a;
+  if (arity(op) == 1) b = a;
   unify(a, b);
   if (a.type == DataType::U128 && op == Operation::BitOr) {
-    const Value none = ir_.zero(ir_.type(a.parts[0]));
-    if (a.parts[0] == none && b.parts[1] == none) return {a.type, false, {b.parts[0], a.parts[1]}};
+    const Value none = ir_.zero_like(a.parts[0]);
+    if (a.parts[0] == none && b.parts[1] == none) return {a.type, {b.parts[0], a.parts[1]}};
   }
-  if (op == Operation::LogicalNot) return bit(ir_.invert(truth(a)));
+  if (op == Operation::LogicalNot) return bit(~truth(a));
   if (op == Operation::And || op == Operation::Or) {
     const Value first = truth(a);
     const Value second = truth(b);
-    return bit(op == Operation::And ? ir_.both(first, second) : ir_.either(first, second));
+    return bit(op == Operation::And ? first & second : first | second);
   }
   // Tests stay i1 where they are put together.
   const bool bits = a.is_bit && b.is_bit;
-  if (bits && op == Operation::BitAnd) return {a.type, true, {ir_.both(a.parts[0], b.parts[0])}};
-  if (bits && op == Operation::BitOr) return {a.type, true, {ir_.either(a.parts[0], b.parts[0])}};
-  if (bits && (op == Operation::BitXor || op == Operation::Ne)) {
-    const DataType type = op == Operation::Ne ? DataType::U32 : a.type;
-    return {type, true, {ir_.exclusive(a.parts[0], b.parts[0])}};
-  }
+  if (bits && op == Operation::BitAnd) return bit(a.parts[0] & b.parts[0], a.type);
+  if (bits && op == Operation::BitOr) return bit(a.parts[0] | b.parts[0], a.type);
+  if (bits && op == Operation::BitXor) return bit(a.parts[0] ^ b.parts[0], a.type);
+  if (bits && op == Operation::Ne) return bit(a.parts[0] ^ b.parts[0]);
   a = whole(a);
   b = whole(b);
   if (a.type == DataType::U128) return of_pair(op, a, b);
   const unsigned width = part_bits(a.type);
   const bool is_signed = has_sign(a.type);
-  const bool vector = vyre::is_vector(a.type);
-  const bool counts = op == Operation::Popcount || op == Operation::Clz || op == Operation::Ctz;
-  Lanes result{result_of(op, a.type), false, {}};
+  const DataType type = result_of(op, a.type);
   if (gives_truth(op)) {
-    if (!vector) return bit(test(op, is_signed, a.parts[0], b.parts[0]));
-    for (std::size_t i = 0; i < part_count(a.type); ++i) {
-      result.parts[i] = ir_.zext(test(op, false, a.parts[i], b.parts[i]), 32);
-    }
-    return result;
+    if (!vyre::is_vector(a.type)) return bit(test(op, is_signed, a.parts[0], b.parts[0]));
+    return lanes_of(
+        type, [&](std::size_t i) { return ir_.zext(test(op, false, a.parts[i], b.parts[i]), 32); });
   }
-  for (std::size_t i = 0; i < part_count(a.type); ++i) {
-    result.parts[i] = number(op, width, is_signed, a.parts[i], b.parts[i]);
-  }
-  if (counts && width == 64) result.parts[0] = ir_.trunc(result.parts[0], 32);
-  return result;
+  const bool counts = op == Operation::Popcount || op == Operation::Clz || op == Operation::Ctz;
+  return lanes_of(type, [&](std::size_t i) {
+    const Value made = number(op, width, is_signed, a.parts[i], b.parts[i]);
+    return counts && width == 64 ? ir_.trunc(made, 32) : made;
+  });
 }
 
 Value Ops::test(Operation op, bool is_signed, Value a, Value b) {
@@ -133,37 +118,37 @@ Value Ops::test(Operation op, bool is_signed, Value a, Value b) {
 // must not know the counts there, unless they are the same in all lanes (docs/backends/cpu.md).
 Value Ops::count_for(Value count, unsigned bits, bool is_of_pair) {
   if (bits == 64) count = ir_.zext(count, 64);
-  count = ir_.both(count, ir_.like(count, bits, bits - 1));
+  count = count & (bits - 1);
   const bool may_be_known = !is_of_pair && !is_avx2_;
   if (may_be_known || !ir_.is_vector(count) || ir_.is_constant_splat(count)) return count;
-  return ir_.exclusive(count, ir_.splat(ir_.hidden(ir_.integer(bits), 0)));
+  return count ^ ir_.splat(ir_.hidden(ir_.integer(bits), 0));
 }
 
 // On parts of 32 or 64 bits.
 Value Ops::number(Operation op, unsigned bits, bool is_signed, Value a, Value b) {
   const Value no = ir_.zero(ir_.boolean);
   switch (op) {
-    case Operation::Negate: return ir_.sub(ir_.zero(ir_.type(a)), a);
-    case Operation::BitNot: return ir_.invert(a);
+    case Operation::Negate: return ir_.zero_like(a) - a;
+    case Operation::BitNot: return ~a;
     case Operation::Popcount: return ir_.call("llvm.ctpop", {a});
     case Operation::Clz: return ir_.call("llvm.ctlz", {a, no});
     case Operation::Ctz: return ir_.call("llvm.cttz", {a, no});
     case Operation::ReverseBits: return ir_.call("llvm.bitreverse", {a});
-    case Operation::BitOr: return ir_.either(a, b);
-    case Operation::BitXor: return ir_.exclusive(a, b);
-    case Operation::BitAnd: return ir_.both(a, b);
-    case Operation::Shl: return ir_.shl(a, count_for(b, bits));
+    case Operation::BitOr: return a | b;
+    case Operation::BitXor: return a ^ b;
+    case Operation::BitAnd: return a & b;
+    case Operation::Shl: return a << count_for(b, bits);
     case Operation::Shr:
-      return is_signed ? ir_.ashr(a, count_for(b, bits)) : ir_.lshr(a, count_for(b, bits));
+      return is_signed ? ir_.ashr(a, count_for(b, bits)) : a >> count_for(b, bits);
     case Operation::RotateLeft: return ir_.call("llvm.fshl", {a, a, count_for(b, bits)});
     case Operation::RotateRight: return ir_.call("llvm.fshr", {a, a, count_for(b, bits)});
-    case Operation::Add: return ir_.add(a, b);
-    case Operation::Sub: return ir_.sub(a, b);
-    case Operation::Mul: return ir_.mul(a, b);
+    case Operation::Add: return a + b;
+    case Operation::Sub: return a - b;
+    case Operation::Mul: return a * b;
     case Operation::Div: return quotient(bits, is_signed, a, b);
     case Operation::Mod: {
-      const Value rest = ir_.sub(a, ir_.mul(quotient(bits, is_signed, a, b), b));
-      return ir_.select(ir_.equal_zero(b), ir_.zero(ir_.type(a)), rest);
+      const Value rest = a - quotient(bits, is_signed, a, b) * b;
+      return ir_.select(ir_.equal(b, 0), ir_.zero_like(a), rest);
     }
     case Operation::Min: return ir_.call(is_signed ? "llvm.smin" : "llvm.umin", {a, b});
     case Operation::Max: return ir_.call(is_signed ? "llvm.smax" : "llvm.umax", {a, b});
@@ -191,9 +176,8 @@ Value Ops::number(Operation op, unsigned bits, bool is_signed, Value a, Value b)
 // to a number whose integer part is the right one: a / b is at least 1 / b away from the next
 // integer above it, which is more than half a unit in the last place of 53 bits.
 Value Ops::quotient(unsigned bits, bool is_signed, Value a, Value b) {
-  const Value none = ir_.equal_zero(b);
-  const Value zero = ir_.zero(ir_.type(a));
-  const Value divisor = ir_.select(none, ir_.like(b, bits, 1), b);
+  const Value none = ir_.equal(b, 0);
+  const Value divisor = ir_.select(none, ir_.like(b, 1), b);
   const auto magnitude = [&](Value of) {
     return ir_.call("llvm.abs", {of, ir_.zero(ir_.boolean)});
   };
@@ -201,46 +185,35 @@ Value Ops::quotient(unsigned bits, bool is_signed, Value a, Value b) {
   const Value by = is_signed ? magnitude(divisor) : divisor;
   Value result;
   if (bits == 32 && ir_.is_vector(a)) {
-    const llvm::Api& api = ir_.api();
-    const Ir::Type doubles = ir_.vector(ir_.f64);
-    const Value top = api.BuildUIToFP(ir_.builder(), dividend, doubles, "");
-    const Value bottom = api.BuildUIToFP(ir_.builder(), by, doubles, "");
-    const Value real = api.BuildFDiv(ir_.builder(), top, bottom, "");
-    result = api.BuildFPToUI(ir_.builder(), real, ir_.type(a), "");
+    result = ir_.divide_as_doubles(dividend, by);
   } else if (ir_.is_vector(a)) {
     // By lane, as the CPU does it. Of vectors LLVM 19 takes a zero in one lane of a constant for a
     // zero in all of them (docs/backends/cpu.md).
-    result = ir_.api().GetPoison(ir_.type(a));
+    result = ir_.poison(ir_.type(a));
     for (unsigned i = 0; i < ir_.width(); ++i) {
       const Value lane = ir_.lane(dividend, i);
-      result = ir_.with_lane(result, ir_.word(i), ir_.udiv(lane, ir_.lane(by, i)));
+      result = ir_.with_lane(result, ir_.word(i), lane / ir_.lane(by, i));
     }
   } else {
-    result = ir_.udiv(dividend, by);
+    result = dividend / by;
   }
   if (is_signed) {
-    const Value sign = ir_.ashr(ir_.exclusive(a, b), ir_.like(a, bits, bits - 1));
-    result = ir_.sub(ir_.exclusive(result, sign), sign);
+    const Value sign = ir_.ashr(a ^ b, bits - 1);
+    result = (result ^ sign) - sign;
   }
-  return ir_.select(none, zero, result);
-}
-
-// A number for each pair of lanes.
-Value Ops::halves(std::uint64_t number) {
-  std::vector<Value> lanes(ir_.width() / 2, ir_.wide(number));
-  return ir_.api().ConstVector(lanes.data(), ir_.width() / 2);
+  return ir_.select(none, ir_.zero_like(a), result);
 }
 
 // The upper words of the products of all lanes. CPUs multiply every second one of 32 bits.
 Value Ops::high_words(Value a, Value b) {
   const Ir::Type wide = ir_.vector(ir_.i64, ir_.width() / 2);
   const Ir::Type words = ir_.vector(ir_.i32);
-  const auto even = [&](Value of) { return ir_.both(ir_.bits(of, wide), halves(0xffffffff)); };
-  const auto odd = [&](Value of) { return ir_.lshr(ir_.bits(of, wide), halves(32)); };
+  const auto even = [&](Value of) { return ir_.bits(of, wide) & 0xffffffff; };
+  const auto odd = [&](Value of) { return ir_.bits(of, wide) >> 32; };
   const Value even_a = even(a);
-  const Value evens = ir_.bits(ir_.mul(even_a, even(b)), words);
+  const Value evens = ir_.bits(even_a * even(b), words);
   const Value odd_a = odd(a);
-  const Value odds = ir_.bits(ir_.mul(odd_a, odd(b)), words);
+  const Value odds = ir_.bits(odd_a * odd(b), words);
   std::vector<unsigned> upper;
   std::vector<unsigned> in_turns;
   for (unsigned i = 0; i < ir_.width(); ++i) {
@@ -255,26 +228,23 @@ Value Ops::high_words(Value a, Value b) {
 }
 
 Value Ops::high_product(unsigned bits, Value a, Value b) {
-  const auto shifted = [&](Value of, unsigned by, unsigned width) {
-    return ir_.lshr(of, ir_.like(of, width, by));
-  };
   if (bits == 32 && ir_.is_vector(a)) return high_words(a, b);
   if (!ir_.is_vector(a)) {
     const Value wide = ir_.zext(a, 2 * bits);
-    return ir_.trunc(shifted(ir_.mul(wide, ir_.zext(b, 2 * bits)), bits, 2 * bits), bits);
+    return ir_.trunc((wide * ir_.zext(b, 2 * bits)) >> bits, bits);
   }
   // From four products of halves.
-  const Value mask = ir_.like(a, 64, 0xffffffff);
-  const Value a0 = ir_.both(a, mask);
-  const Value a1 = shifted(a, 32, 64);
-  const Value b0 = ir_.both(b, mask);
-  const Value b1 = shifted(b, 32, 64);
-  const Value low = shifted(ir_.mul(a0, b0), 32, 64);
-  const Value middle = ir_.add(ir_.mul(a1, b0), low);
-  const Value rest = ir_.both(middle, mask);
-  const Value other = ir_.add(ir_.mul(a0, b1), rest);
-  const Value high = ir_.add(ir_.mul(a1, b1), shifted(middle, 32, 64));
-  return ir_.add(high, shifted(other, 32, 64));
+  constexpr std::uint32_t kHalf = 0xffffffff;
+  const Value a0 = a & kHalf;
+  const Value a1 = a >> 32;
+  const Value b0 = b & kHalf;
+  const Value b1 = b >> 32;
+  const Value low = (a0 * b0) >> 32;
+  const Value middle = a1 * b0 + low;
+  const Value rest = middle & kHalf;
+  const Value other = a0 * b1 + rest;
+  const Value high = a1 * b1 + (middle >> 32);
+  return high + (other >> 32);
 }
 
 // --- 128 bits, as two parts ---------------------------------------------------------------------
@@ -283,34 +253,33 @@ Value Ops::high_product(unsigned bits, Value a, Value b) {
 // without LLVM's operation: LLVM 19 fails to select an instruction for it where the result is one
 // bit.
 Value Ops::shifted_pair(bool left, Pair a, Value count) {
-  if (ir_.is_vector(count))
+  if (ir_.is_vector(count)) {
     return ir_.call(left ? "llvm.fshl" : "llvm.fshr", {a.high, a.low, count});
-  const Value one = ir_.wide(1);
-  const Value rest = ir_.exclusive(count, ir_.wide(63));
-  const Value own = left ? ir_.shl(a.high, count) : ir_.lshr(a.low, count);
-  const Value moved = left ? ir_.lshr(a.low, one) : ir_.shl(a.high, one);
-  return ir_.either(own, left ? ir_.lshr(moved, rest) : ir_.shl(moved, rest));
+  }
+  const Value rest = count ^ 63;
+  const Value own = left ? a.high << count : a.low >> count;
+  const Value moved = left ? a.low >> 1 : a.high << 1;
+  return own | (left ? moved >> rest : moved << rest);
 }
 
 // One lane after the other.
 Ops::Pair Ops::divided(Operation op, Pair a, Pair b) {
   const Ir::Type whole = ir_.integer(128);
   const auto joined = [&](Value low, Value high) {
-    const Value upper = ir_.shl(ir_.zext(high, 128), ir_.number(whole, 64));
-    return ir_.either(ir_.zext(low, 128), upper);
+    const Value upper = ir_.zext(high, 128) << 64;
+    return ir_.zext(low, 128) | upper;
   };
   const auto one = [&](Pair x, Pair y) -> Pair {
     const Value by = joined(y.low, y.high);
-    const Value none = ir_.equal_zero(by);
+    const Value none = ir_.equal(by, 0);
     const Value divisor = ir_.select(none, ir_.number(whole, 1), by);
     const Value dividend = joined(x.low, x.high);
-    const Value value =
-        op == Operation::Div ? ir_.udiv(dividend, divisor) : ir_.urem(dividend, divisor);
+    const Value value = op == Operation::Div ? dividend / divisor : dividend % divisor;
     const Value result = ir_.select(none, ir_.zero(whole), value);
-    return {ir_.trunc(result, 64), ir_.trunc(ir_.lshr(result, ir_.number(whole, 64)), 64)};
+    return {ir_.trunc(result, 64), ir_.trunc(result >> 64, 64)};
   };
   if (!ir_.is_vector(a.low)) return one(a, b);
-  Pair all{ir_.zero(ir_.type(a.low)), ir_.zero(ir_.type(a.low))};
+  Pair all{ir_.zero_like(a.low), ir_.zero_like(a.low)};
   for (unsigned i = 0; i < ir_.width(); ++i) {
     const Pair each =
         one({ir_.lane(a.low, i), ir_.lane(a.high, i)}, {ir_.lane(b.low, i), ir_.lane(b.high, i)});
@@ -323,30 +292,27 @@ Ops::Pair Ops::divided(Operation op, Pair a, Pair b) {
 Lanes Ops::of_pair(Operation op, const Lanes& left, const Lanes& right) {
   const Pair a{left.parts[0], left.parts[1]};
   const Pair b{right.parts[0], right.parts[1]};  // or a count
-  const auto pair = [](Pair of) { return Lanes{DataType::U128, false, {of.low, of.high}}; };
-  const auto either = [&](Value test, Pair yes, Pair no) {
-    return pair({ir_.select(test, yes.low, no.low), ir_.select(test, yes.high, no.high)});
-  };
-  const Value zero = ir_.zero(ir_.type(a.low));
+  const auto pair = [](Pair of) { return Lanes{DataType::U128, {of.low, of.high}}; };
+  const Value zero = ir_.zero_like(a.low);
   // A count modulo 64, and whether it is 64 or more modulo 128.
   const auto count = [&] { return count_for(b.low, 64, true); };
-  const auto is_far = [&] { return ir_.not_zero(ir_.both(b.low, ir_.like(b.low, 32, 64))); };
+  const auto is_far = [&] { return bit(ir_.not_zero(b.low & 64)); };
   switch (op) {
-    case Operation::BitOr: return pair({ir_.either(a.low, b.low), ir_.either(a.high, b.high)});
+    case Operation::BitOr: return pair({a.low | b.low, a.high | b.high});
     case Operation::Shl: {
-      const Value low = ir_.shl(a.low, count());
+      const Value low = a.low << count();
       const Value high = shifted_pair(true, a, count());
-      return either(is_far(), {zero, low}, {low, high});
+      return select(is_far(), pair({zero, low}), pair({low, high}));
     }
     case Operation::Shr: {
-      const Value high = ir_.lshr(a.high, count());
+      const Value high = a.high >> count();
       const Value low = shifted_pair(false, a, count());
-      return either(is_far(), {high, zero}, {low, high});
+      return select(is_far(), pair({high, zero}), pair({low, high}));
     }
     case Operation::Mul: {
-      const Value cross = ir_.mul(a.low, b.high);
-      const Value crosses = ir_.add(cross, ir_.mul(a.high, b.low));
-      return pair({ir_.mul(a.low, b.low), ir_.add(high_product(64, a.low, b.low), crosses)});
+      const Value cross = a.low * b.high;
+      const Value crosses = cross + a.high * b.low;
+      return pair({a.low * b.low, high_product(64, a.low, b.low) + crosses});
     }
     case Operation::Div:
     case Operation::Mod: return pair(divided(op, a, b));
@@ -395,14 +361,14 @@ Lanes Ops::cast(DataType target, Lanes value) {
   if (value.type == target) return value;
   value = whole(value);
   const Value first = value.parts[0];
-  if (target == DataType::Bool) return {target, true, {ir_.not_zero(first)}};
+  if (target == DataType::Bool) return bit(ir_.not_zero(first), target);
   const unsigned bits = part_bits(target);
-  Lanes result{target, false, {first}};
+  Lanes result{target, {first}};
   if (bits < part_bits(value.type)) result.parts[0] = ir_.trunc(first, bits);
   if (bits > part_bits(value.type)) {
     result.parts[0] = has_sign(value.type) ? ir_.sext(first, bits) : ir_.zext(first, bits);
   }
-  if (target == DataType::U128) result.parts[1] = ir_.zero(ir_.type(first));
+  if (target == DataType::U128) result.parts[1] = ir_.zero_like(first);
   return result;
 }
 

@@ -15,10 +15,10 @@ namespace vyre {
 // the same in the whole gang, and vectors otherwise.
 struct Lanes {
   DataType type = DataType::U32;
-  bool is_bit = false;  // a test, still as i1
   std::array<Ir::Value, 4> parts{};
+  bool is_bit = false;  // a test, still as i1
 
-  bool exists() const { return parts[0] != nullptr; }
+  bool exists() const { return bool(parts[0]); }
 };
 
 // How many parts a type has, and the bits of each. A type of other bits needs parts of its own.
@@ -30,6 +30,14 @@ static_assert(std::ranges::all_of(kTypeRows, [](const TypeInfo& row) {
   const std::uint32_t bits = lane_bits(row.type);
   return row.type == DataType::Bytes || bits == 32 || bits == 64 || row.type == DataType::U128;
 }));
+
+// A value of what part(i) gives for each of its parts.
+template <class Part>
+Lanes lanes_of(DataType type, Part part) {
+  Lanes lanes{type};
+  for (std::size_t i = 0; i < part_count(type); ++i) lanes.parts[i] = part(i);
+  return lanes;
+}
 
 class Ops {
  public:
@@ -46,7 +54,7 @@ class Ops {
   // As numbers of 32 or 64 bits, not as i1; and as i1.
   Lanes whole(Lanes value);
   Ir::Value truth(const Lanes& value);
-  Lanes bit(Ir::Value value) { return {DataType::U32, true, {value}}; }
+  Lanes bit(Ir::Value value, DataType type = DataType::U32) { return {type, {value}, true}; }
 
   bool is_vector(const Lanes& value) { return ir_.is_vector(value.parts[0]); }
   Lanes splat(Lanes value);
@@ -64,7 +72,6 @@ class Ops {
   Value quotient(unsigned bits, bool is_signed, Value a, Value b);
   Value high_product(unsigned bits, Value a, Value b);
   Value high_words(Value a, Value b);
-  Value halves(std::uint64_t number);
   Lanes of_pair(Operation op, const Lanes& a, const Lanes& b);
   Pair divided(Operation op, Pair a, Pair b);
   Value shifted_pair(bool left, Pair a, Value count);

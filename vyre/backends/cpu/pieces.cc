@@ -81,15 +81,8 @@ std::uint64_t access_weight(DataType element, bool is_store, bool is_row, const 
 
 class Weights {
  public:
-  Weights(const Program& program, const CpuTarget& target, const Shapes& shapes, const Types& types,
-          bool in_pieces)
-      : program_(program),
-        body_(program.body),
-        target_(target),
-        shapes_(shapes),
-        types_(types),
-        in_pieces_(in_pieces),
-        seen_(program.body.exprs.size()) {}
+  Weights(const Lowered& lowered, const CpuTarget& target, bool in_pieces)
+      : lowered_(lowered), target_(target), in_pieces_(in_pieces), seen_(body_.exprs.size()) {}
 
   // Without the blocks of the statement.
   std::uint64_t operator()(StmtId id) {
@@ -108,9 +101,7 @@ class Weights {
     visit(
         stmt, [&](const If& branch) { total += varies(branch.condition) ? 40 : 8; },
         [&](const For& loop) { total += varies(loop.from) || varies(loop.to) ? 80 : 40; },
-        [&](const Store& store) {
-          total += access(store.index, program_.buffers[store.buffer.index].element, true);
-        },
+        [&](const Store& store) { total += access(store.index, store.buffer, true); },
         [&](const Atomic&) { total += 60; }, [&](const Barrier&) { total += 60; },
         [&](const Return&) { total += 10; }, [&](const Break&) { total += 10; },
         Nothing<Let, Assign, Block>());
@@ -118,11 +109,12 @@ class Weights {
   }
 
  private:
-  bool varies(ExprId id) const { return shapes_[id].kind == Shape::Kind::Irregular; }
+  bool varies(ExprId id) const { return lowered_.shapes[id].kind == Shape::Kind::Irregular; }
 
-  std::uint64_t access(ExprId index, DataType element, bool is_store) const {
+  std::uint64_t access(ExprId index, BufferId buffer, bool is_store) const {
+    const DataType element = lowered_.program.buffers[buffer.index].element;
     const DataType type = loaded_type(element);
-    const Shape& shape = shapes_[index];
+    const Shape& shape = lowered_.shapes[index];
     if (shape.kind == Shape::Kind::Uniform) return 4 + part_count(type);
     const bool is_row = shape.kind == Shape::Kind::Linear && shape.stride == 1;
     const std::uint64_t all = access_weight(element, is_store, is_row, target_);
@@ -132,25 +124,21 @@ class Weights {
   std::uint64_t of(ExprId id) const {
     const Expr& expr = body_[id];
     if (expr.op == Operation::Literal) return 0;
-    if (expr.op == Operation::Load) {
-      return access(expr.args[0], program_.buffers[expr.imm].element, false);
-    }
+    if (expr.op == Operation::Load) return access(expr.args[0], BufferId{expr.imm}, false);
     const bool is_form = arity(expr.op) == 0 || expr.op == Operation::Cast ||
                          expr.op == Operation::Select || has_operand_list(expr.op);
-    const DataType type = is_form ? types_[id] : types_[operands(body_, expr)[0]];
-    if (!varies(id)) return scalar_weight(expr.op, type);
     const std::span<const ExprId> args = operands(body_, expr);
+    const DataType type = lowered_.types[is_form ? id : args[0]];
+    if (!varies(id)) return scalar_weight(expr.op, type);
     const bool by_constant = args.size() > 1 && body_[args[1]].op == Operation::Literal;
     const std::uint64_t all = weight(expr.op, type, by_constant, target_);
     if (in_pieces_ && all > kLong) return kCall + 3 * part_count(type);
     return all;
   }
 
-  const Program& program_;
-  const Body& body_;
+  const Lowered& lowered_;
+  const Body& body_ = lowered_.program.body;
   const CpuTarget& target_;
-  const Shapes& shapes_;
-  const Types& types_;
   const bool in_pieces_;
   std::vector<std::uint32_t> seen_;  // in which statement
   std::uint32_t time_ = 0;
@@ -159,9 +147,9 @@ class Weights {
 
 class Cutter {
  public:
-  Cutter(const Program& program, const std::vector<bool>& collective, Weights& weights,
+  Cutter(const Body& body, const std::vector<bool>& collective, Weights& weights,
          std::uint64_t most)
-      : body_(program.body),
+      : body_(body),
         collective_(collective),
         weights_(weights),
         most_(most),
@@ -281,9 +269,9 @@ bool is_long_access(DataType element, bool is_store, bool is_row, const CpuTarge
   return access_weight(element, is_store, is_row, target) > kLong;
 }
 
-bool is_large(const Program& program, const CpuTarget& target, const Shapes& shapes,
-              const Types& types) {
-  Weights weights(program, target, shapes, types, false);
+bool is_large(const Lowered& lowered, const CpuTarget& target) {
+  const Program& program = lowered.program;
+  Weights weights(lowered, target, false);
   std::uint64_t total = program.buffers.size() * 30;
   for (std::size_t i = 0; i < program.body.stmts.size() && total <= target.large; ++i) {
     total += weights(StmtId{i});
@@ -298,10 +286,10 @@ std::optional<std::uint32_t> Pieces::find(std::uint32_t parent, StmtId begin,
   return piece->second;
 }
 
-Pieces find_pieces(const Program& program, const CpuTarget& target, const Shapes& shapes,
-                   const Types& types, const std::vector<bool>& collective) {
-  Weights weights(program, target, shapes, types, true);
-  return Cutter(program, collective, weights, target.piece).run();
+Pieces find_pieces(const Lowered& lowered, const CpuTarget& target,
+                   const std::vector<bool>& collective) {
+  Weights weights(lowered, target, true);
+  return Cutter(lowered.program.body, collective, weights, target.piece).run();
 }
 
 }  // namespace vyre

@@ -10,15 +10,12 @@
 #include <vector>
 
 #include "vyre/backends/cpu/emit.h"
-#include "vyre/ir/program.h"
-#include "vyre/ir/typing.h"
-#include "vyre/passes/affine.h"
+#include "vyre/passes/lowered.h"
 
 namespace vyre {
 
 // Whether a program is to be written in pieces.
-bool is_large(const Program& program, const CpuTarget& target, const Shapes& shapes,
-              const Types& types);
+bool is_large(const Lowered& lowered, const CpuTarget& target);
 
 // Whether an operation on vectors takes so much code that a large program has it once.
 bool is_long(Operation op, DataType type, bool by_constant, const CpuTarget& target);
@@ -41,7 +38,7 @@ struct Pieces {
 };
 
 // `collective`: the statements that run for the whole workgroup.
-Pieces find_pieces(const Program& program, const CpuTarget& target, const Shapes& shapes,
-                   const Types& types, const std::vector<bool>& collective);
+Pieces find_pieces(const Lowered& lowered, const CpuTarget& target,
+                   const std::vector<bool>& collective);
 
 }  // namespace vyre

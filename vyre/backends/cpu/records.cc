@@ -15,8 +15,7 @@ constexpr std::uint32_t kMaxSize = 16;
 
 class Finder {
  public:
-  Finder(const Program& program, const Shapes& shapes, const std::vector<ExprId>& bound)
-      : program_(program), body_(program.body), shapes_(shapes), bound_(bound) {}
+  explicit Finder(const Lowered& lowered) : lowered_(lowered) {}
 
   Records find() {
     BlockStack<OpenBlock> stack(body_);
@@ -54,15 +53,15 @@ class Finder {
   };
 
   std::optional<Place> place_of(std::uint32_t block, BufferId buffer, ExprId index) const {
-    const DataType element = program_.buffers[buffer.index].element;
+    const DataType element = lowered_.program.buffers[buffer.index].element;
     if (min_bytes(element) != 4 || element == DataType::Bool) return std::nullopt;
-    const Shape& shape = shapes_[index];
+    const Shape& shape = lowered_.shapes[index];
     if (shape.kind != Shape::Kind::Linear || shape.stride < 2 ||
         shape.stride > static_cast<std::int32_t>(kMaxSize) ||
         !std::has_single_bit(static_cast<std::uint32_t>(shape.stride))) {
       return std::nullopt;
     }
-    SplitIndex split = split_index(body_, bound_, index);
+    SplitIndex split = split_index(body_, lowered_.places.bound, index);
     return Place{{block, buffer, std::move(split.terms), shape.stride}, split.offset};
   }
 
@@ -72,7 +71,7 @@ class Finder {
       const Expr& expr = body_[at];
       if (expr.op != Operation::Load) return;
       const BufferId buffer{expr.imm};
-      if (is_written(program_.buffers[buffer.index].access)) {
+      if (is_written(lowered_.program.buffers[buffer.index].access)) {
         return close([&](const Key& key) { return key.buffer == buffer; });
       }
       if (const std::optional<Place> place = place_of(block, buffer, expr.args[0])) {
@@ -122,10 +121,8 @@ class Finder {
     records_.all.push_back(std::move(record));
   }
 
-  const Program& program_;
-  const Body& body_;
-  const Shapes& shapes_;
-  const std::vector<ExprId>& bound_;
+  const Lowered& lowered_;
+  const Body& body_ = lowered_.program.body;
   std::map<Key, Group> loads_;
   std::map<Key, Group> stores_;
   Records records_;
@@ -133,9 +130,6 @@ class Finder {
 
 }  // namespace
 
-Records find_records(const Program& program, const Shapes& shapes,
-                     const std::vector<ExprId>& bound) {
-  return Finder(program, shapes, bound).find();
-}
+Records find_records(const Lowered& lowered) { return Finder(lowered).find(); }
 
 }  // namespace vyre

@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "vyre/ir/program.h"
-#include "vyre/passes/affine.h"
+#include "vyre/passes/lowered.h"
 
 namespace vyre {
 
@@ -38,10 +37,8 @@ struct Records {
   const Place* find(StmtId stmt, ExprId load) const { return found_in(places, {stmt, load}); }
 };
 
-// Of a valid program without calls, whose locals always have the values `bound`, if any. Loads are
-// of buffers that nobody writes, and stores have nothing between them that could tell when they
-// happen.
-Records find_records(const Program& program, const Shapes& shapes,
-                     const std::vector<ExprId>& bound);
+// Loads are of buffers that nobody writes, and stores have nothing between them that could tell
+// when they happen.
+Records find_records(const Lowered& lowered);
 
 }  // namespace vyre

@@ -32,8 +32,8 @@ void RowWriter::write(StmtId begin, StmtId end, const FastRow* whole) {
 
 Value RowWriter::present_in_row() {
   if (!facts_.is_limited) return ir_.wide(facts_.layout.row_invocations);
-  const Value origin = ir_.mul(ir_.zext(frame_.group[0], 64), frame_.row_size);
-  return ir_.call("llvm.umin", {ir_.sub(frame_.limits[0], origin), frame_.row_size});
+  const Value origin = ir_.zext(frame_.group[0], 64) * frame_.row_size;
+  return ir_.umin(frame_.limits[0] - origin, frame_.row_size);
 }
 
 // Each gang with code of its own.
@@ -42,9 +42,8 @@ void RowWriter::write_each(StmtId begin, StmtId end, const FastRow& whole) {
   gang_.let_stores_wait(!facts_.has<Return>(begin, end));
   for (std::uint64_t i = 0; i < facts_.layout.row_gangs; ++i) {
     gang_.begin_gang(ir_.wide(i));
-    gang_.write_fast(begin, end, whole, "gang.end");
+    gang_.write_fast(begin, end, whole);
   }
-  gang_.let_stores_wait(false);
   gang_.write_waiting();
 }
 
@@ -53,17 +52,16 @@ void RowWriter::write_rows(StmtId begin, StmtId end, std::uint64_t count) {
   const bool is_one = count == 1;
   const Value present = present_in_row();
   RowSpan lanes{ir_.wide(0), present};
-  Value rows = nullptr;
+  Value rows;
   if (!is_one) {
-    const Value all = ir_.wide(count);
-    const Value first = ir_.mul(ir_.zext(frame_.group[1], 64), all);
-    rows = ir_.call("llvm.umin", {ir_.sub(frame_.limits[1], first), all});
-    lanes.to = ir_.select(ir_.compare(Compare::Eq, rows, all), present, ir_.wide(0));
+    const Value first = ir_.zext(frame_.group[1], 64) * count;
+    rows = ir_.umin(frame_.limits[1] - first, count);
+    lanes.to = ir_.select(ir_.equal(rows, count), present, 0);
   }
   const auto write_slow = [&](Value gang) {
     const auto write_one = [&] {
       gang_.begin_gang(gang);
-      gang_.write_checked(begin, end, present, "gang.end");
+      gang_.write_checked(begin, end, present);
     };
     if (is_one) return write_one();
     ir_.loop("rows", ir_.wide(0), rows, [&](Value row) {
@@ -84,9 +82,8 @@ void RowWriter::write_rows(StmtId begin, StmtId end, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       if (!is_one) gang_.begin_row(ir_.wide(i));
       gang_.begin_gang(gang);
-      gang_.write_fast(begin, end, all[i], "gang.end");
+      gang_.write_fast(begin, end, all[i]);
     }
-    gang_.let_stores_wait(false);
     move_slides(all);
     gang_.write_waiting();
   };
@@ -100,8 +97,7 @@ void RowWriter::write_rows(StmtId begin, StmtId end, std::uint64_t count) {
 template <class Enter, class Fast, class Slow>
 void RowWriter::write_gang_loops(Value count, RowSpan fast, Enter enter, Fast write_fast,
                                  Slow write_slow) {
-  const Value at = ir_.local(ir_.i64, "gang");
-  ir_.store(ir_.wide(0), at);
+  const Value at = ir_.variable("gang", ir_.wide(0));
   const Ir::Block head = ir_.block("gangs");
   const Ir::Block more = ir_.block("more");
   const Ir::Block entry = ir_.block("enter");
@@ -109,29 +105,26 @@ void RowWriter::write_gang_loops(Value count, RowSpan fast, Enter enter, Fast wr
   const Ir::Block slow = ir_.block("slow");
   const Ir::Block after = ir_.block("gangs.end");
   const auto go_to_next = [&](Value end_of, Ir::Block again, Ir::Block over) {
-    const Value next = ir_.add(ir_.load(ir_.i64, at), ir_.wide(1));
+    const Value next = ir_.load(ir_.i64, at) + 1;
     ir_.store(next, at);
-    ir_.branch(ir_.compare(Compare::Ult, next, end_of), again, over);
+    ir_.branch(next < end_of, again, over);
   };
   ir_.jump(head);
   ir_.go_on(head);
   const Value now = ir_.load(ir_.i64, at);
-  ir_.branch(ir_.compare(Compare::Ult, now, count), more, after);
+  ir_.branch(now < count, more, after);
   ir_.go_on(more);
-  const Value after_begin = ir_.compare(Compare::Uge, now, fast.from);
-  const Value in_fast = ir_.both(after_begin, ir_.compare(Compare::Ult, now, fast.to));
-  ir_.branch(in_fast, entry, slow);
+  const Value after_begin = now >= fast.from;
+  ir_.branch(after_begin & (now < fast.to), entry, slow);
   ir_.go_on(entry);
   enter(now);
   ir_.jump(quick);
   ir_.go_on(quick);
   const Value gang = ir_.load(ir_.i64, at);
   if (facts_.returns_far) {
-    const Value first = ir_.mul(gang_.row(), ir_.wide(facts_.layout.row_gangs));
-    const Value kept = gang_.kept_alive(ir_.add(first, gang));
-    const Ir::Block whole = ir_.block("whole");
-    ir_.branch(ir_.compare(Compare::Eq, kept, ir_.ones(ir_.i64)), whole, slow);
-    ir_.go_on(whole);
+    const Value first = gang_.row() * facts_.layout.row_gangs;
+    const Value kept = gang_.kept_alive(first + gang);
+    ir_.go_on_if(ir_.equal(kept, ir_.ones(ir_.i64)), "whole", slow);
   }
   write_fast(gang);
   go_to_next(fast.to, quick, head);
@@ -144,7 +137,7 @@ void RowWriter::write_gang_loops(Value count, RowSpan fast, Enter enter, Fast wr
 // --- Slides
 
 Value RowWriter::slide_row(const FastRow::Slide& slide, Value gang) {
-  const Value element = ir_.add(slide.start, ir_.mul(gang, ir_.wide(facts_.width)));
+  const Value element = slide.start + gang * facts_.width;
   const Value pointer = ir_.at(ir_.i32, frame_.buffers[slide.buffer.index].address, element);
   return ir_.load(ir_.vector(ir_.i32), pointer, 4);
 }
@@ -152,16 +145,14 @@ Value RowWriter::slide_row(const FastRow::Slide& slide, Value gang) {
 void RowWriter::begin_slides(std::vector<FastRow>& rows, Value gang) {
   for (FastRow& row : rows) {
     for (FastRow::Slide& slide : row.slides) {
-      slide.last = ir_.local(ir_.vector(ir_.i32), "last");
-      slide.now = ir_.local(ir_.vector(ir_.i32), "now");
-      ir_.store(slide_row(slide, ir_.sub(gang, ir_.wide(1))), slide.last);
-      ir_.store(slide_row(slide, gang), slide.now);
+      slide.last = ir_.variable("last", slide_row(slide, gang - 1));
+      slide.now = ir_.variable("now", slide_row(slide, gang));
     }
   }
 }
 
 void RowWriter::load_slides(std::vector<FastRow>& rows, Value gang) {
-  const Value next = ir_.add(gang, ir_.wide(1));
+  const Value next = gang + 1;
   for (FastRow& row : rows) {
     for (FastRow::Slide& slide : row.slides) slide.next = slide_row(slide, next);
   }

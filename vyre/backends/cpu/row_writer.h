@@ -23,13 +23,9 @@ class RowWriter {
   void write_each(StmtId begin, StmtId end, const FastRow& whole);
   template <class Enter, class Fast, class Slow>
   void write_gang_loops(Value count, RowSpan fast, Enter enter, Fast write_fast, Slow write_slow);
-  Value gangs_for(Value lanes) {
-    return ir_.udiv(ir_.add(lanes, ir_.wide(facts_.width - 1)), ir_.wide(facts_.width));
-  }
+  Value gangs_for(Value lanes) { return (lanes + (facts_.width - 1)) / facts_.width; }
   // The gangs all of whose lanes are among these.
-  RowSpan whole_gangs(RowSpan lanes) {
-    return {gangs_for(lanes.from), ir_.udiv(lanes.to, ir_.wide(facts_.width))};
-  }
+  RowSpan whole_gangs(RowSpan lanes) { return {gangs_for(lanes.from), lanes.to / facts_.width}; }
   // The invocations that a row has, where there may be fewer than places.
   Value present_in_row();
 

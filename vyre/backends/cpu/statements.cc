@@ -22,7 +22,7 @@ GangWriter::GangWriter(Frame& frame, Ops& ops, Moves& moves, LongOps& long_ops)
       known_(frame.ir, moves),
       firsts_(body_.exprs.size()),
       values_(body_.exprs.size()),
-      places_(body_.locals.size()),
+      homes_(body_.locals.size()),
       functions_(facts_.pieces.all.size()) {}
 
 // --- Gangs
@@ -31,32 +31,31 @@ void GangWriter::begin_row(Value number) {
   row_ = number;
   const Value word = ir_.trunc(number, 32);
   const auto& size = facts_.program.workgroup_size;
-  first_[1] = ir_.urem(word, ir_.word(size[1]));
-  first_[2] = ir_.udiv(word, ir_.word(size[1]));
+  first_[1] = word % size[1];
+  first_[2] = word / size[1];
 }
 
 void GangWriter::begin_gang(Value number_in_row) {
   gang_in_row_ = number_in_row;
-  gang_ = ir_.add(ir_.mul(row_, ir_.wide(facts_.layout.row_gangs)), number_in_row);
-  first_[0] = ir_.mul(ir_.trunc(number_in_row, 32), ir_.word(width_));
+  gang_ = row_ * facts_.layout.row_gangs + number_in_row;
+  first_[0] = ir_.trunc(number_in_row, 32) * width_;
   if (facts_.layout.in_rows) return;
   const auto& size = facts_.program.workgroup_size;
-  const auto all = [&](std::uint32_t of) { return ir_.splat_number(ir_.i32, of); };
-  const Value numbers = ir_.add(ir_.splat(first_[0]), ir_.ramp(ir_.i32, 0, 1));
-  first_[0] = ir_.urem(numbers, all(size[0]));
-  first_[1] = ir_.urem(ir_.udiv(numbers, all(size[0])), all(size[1]));
-  first_[2] = ir_.udiv(numbers, all(size[0] * size[1]));
+  const Value numbers = ir_.splat(first_[0]) + ir_.ramp(ir_.i32, 0, 1);
+  first_[0] = numbers % size[0];
+  first_[1] = numbers / size[0] % size[1];
+  first_[2] = numbers / (size[0] * size[1]);
 }
 
-void GangWriter::write_fast(StmtId begin, StmtId end, const FastRow& fast, const char* name) {
-  gang_end_ = ir_.block(name);
+void GangWriter::write_fast(StmtId begin, StmtId end, const FastRow& fast) {
+  gang_end_ = ir_.block("gang.end");
   fast_ = &fast;
   write(begin, end, nullptr);
   fast_ = &kNothingKnown;
 }
 
-void GangWriter::write_checked(StmtId begin, StmtId end, Value present, const char* name) {
-  gang_end_ = ir_.block(name);
+void GangWriter::write_checked(StmtId begin, StmtId end, Value present) {
+  gang_end_ = ir_.block("gang.end");
   write(begin, end, present_lanes(present));
 }
 
@@ -72,7 +71,7 @@ void GangWriter::write(StmtId begin, StmtId end, Value mask) {
   for (StmtId id = begin; id < end; ++id.index) {
     const LocalId local = declared(body_[id]);
     if (!local.exists() || facts_.locals[local.index].crosses || facts_.is_large) continue;
-    places_[local.index] = {};
+    homes_[local.index] = {};
   }
   statements(begin, end, gang_end_);
   ir_.go_on(gang_end_);
@@ -80,17 +79,15 @@ void GangWriter::write(StmtId begin, StmtId end, Value mask) {
 
 // Of the gang, those that are there and have not returned; null where all are.
 Value GangWriter::present_lanes(Value present) {
-  Value mask = nullptr;
+  Value mask;
   if (facts_.is_limited || facts_.layout.row_invocations % width_ != 0) {
-    const Value left = ir_.sub(present, ir_.mul(gang_in_row_, ir_.wide(width_)));
-    const Value few = ir_.trunc(ir_.call("llvm.umin", {left, ir_.wide(width_)}), 32);
-    mask = ir_.compare(Compare::Ult, ir_.ramp(ir_.i32, 0, 1), ir_.splat(few));
+    const Value left = present - gang_in_row_ * width_;
+    const Value few = ir_.trunc(ir_.umin(left, width_), 32);
+    mask = ir_.ramp(ir_.i32, 0, 1) < ir_.splat(few);
   }
   if (facts_.returns_far) {
     mask = moves_.with(mask, moves_.from_bits(kept_alive(gang_)));
-    const Ir::Block some = ir_.block("some");
-    ir_.branch(moves_.any(mask), some, gang_end_);
-    ir_.go_on(some);
+    ir_.go_on_if(moves_.any(mask), "some", gang_end_);
   }
   return mask;
 }
@@ -99,8 +96,7 @@ void GangWriter::reset_alive() {
   if (!facts_.returns_far) return;
   const std::uint64_t gangs = facts_.layout.gangs;
   if (!all_alive_.exists()) {
-    all_alive_ =
-        frame_.make_slot(ir_.api().ArrayType2(ir_.i64, gangs), 8 * gangs, "alive", facts_.is_large);
+    all_alive_ = frame_.make_slot(ir_.array(ir_.i64, gangs), 8 * gangs, "alive", facts_.is_large);
   }
   ir_.loop("begin", ir_.wide(0), ir_.wide(gangs), [&](Value gang) {
     ir_.store(ir_.ones(ir_.i64), ir_.at(ir_.i64, frame_.address(all_alive_), gang));
@@ -115,7 +111,7 @@ Value GangWriter::kept_alive(Value gang) {
 
 // Memory for a mask, which is the present one at first.
 Slot GangWriter::make_mask(const char* name) {
-  Slot slot =
+  const Slot slot =
       frame_.make_slot(ir_.vector(ir_.boolean), std::uint64_t{width_} * 4, name, facts_.is_large);
   put_mask(slot, full_mask());
   return slot;
@@ -123,21 +119,21 @@ Slot GangWriter::make_mask(const char* name) {
 
 // In the memory of the thread, a mask is words where the CPU has no registers for masks: LLVM would
 // pack and unpack it bit by bit.
-Value GangWriter::get_mask(Slot& slot) {
+Value GangWriter::get_mask(const Slot& slot) {
   if (!slot.is_shared || has_masks(facts_.target)) {
     return ir_.load(ir_.vector(ir_.boolean), frame_.address(slot));
   }
   return moves_.of_words(ir_.load(ir_.vector(ir_.i32), frame_.address(slot), 4));
 }
 
-void GangWriter::put_mask(Slot& slot, Value mask) {
+void GangWriter::put_mask(const Slot& slot, Value mask) {
   const bool is_words = slot.is_shared && !has_masks(facts_.target);
   ir_.store(is_words ? ir_.sext(mask, 32) : mask, frame_.address(slot), is_words ? 4 : 0);
 }
 
-void GangWriter::turn_off(Slot& slot, Value lanes) {
+void GangWriter::turn_off(const Slot& slot, Value lanes) {
   const Value before = get_mask(slot);
-  put_mask(slot, ir_.both(before, ir_.invert(lanes)));
+  put_mask(slot, before & ~lanes);
 }
 
 // --- Statements
@@ -191,7 +187,7 @@ void GangWriter::statement(StmtId id) {
 }
 
 void GangWriter::assign(StmtId id, LocalId local, ExprId to) {
-  const bool blends = mask_ != nullptr && places_[local.index].slots[0].exists() &&
+  const bool blends = mask_ && homes_[local.index].slots[0].exists() &&
                       facts_.locals[local.index].is_vector && facts_.must_blend(local, id);
   Lanes given = ops_.whole(blends && counts(to) ? counted(to) : value(to));
   if (blends) given = ops_.select(ops_.bit(mask_), given, read_local(local));
@@ -257,7 +253,7 @@ void GangWriter::branch_apart(StmtId id, const If& branch, Value test, Ir::Block
   side(moves_.with(before, test), "then", StmtId{id.index + 1}, branch.else_begin, middle);
   if (!has_else) return;
   ir_.go_on(middle);
-  side(moves_.with(before, ir_.invert(test)), "else", branch.else_begin, branch.end, after);
+  side(moves_.with(before, ~test), "else", branch.else_begin, branch.end, after);
 }
 
 // --- Loops
@@ -270,16 +266,14 @@ Value GangWriter::count_rounds(StmtId id, const For& loop) {
   const bool is_literal = from.op == Operation::Literal && to.op == Operation::Literal;
   const bool nests = facts_.has<For>(StmtId{id.index + 1}, loop.end);
   if (is_literal && !nests && to.imm - from.imm <= kRounds) return nullptr;
-  const Value rounds = ir_.local(ir_.i32, "rounds");
-  ir_.store(ir_.word(kRounds), rounds);
-  return rounds;
+  return ir_.variable("rounds", ir_.word(kRounds));
 }
 
 void GangWriter::begin_round(Value rounds) {
-  if (rounds == nullptr) return;
+  if (!rounds) return;
   const Value left = ir_.load(ir_.i32, rounds);
-  ir_.store(ir_.sub(left, ir_.word(1)), rounds);
-  ir_.only_if(ir_.equal_zero(left), "look", "on", [&] {
+  ir_.store(left - 1, rounds);
+  ir_.only_if(ir_.equal(left, 0), "look", "on", [&] {
     frame_.leave_if_stopped();
     ir_.store(ir_.word(kRounds), rounds);
   });
@@ -287,12 +281,11 @@ void GangWriter::begin_round(Value rounds) {
 
 void GangWriter::set_variable(const For& loop, Value now) {
   const LocalFacts& known = facts_.locals[loop.variable.index];
-  Place& place = places_[loop.variable.index];
-  place.value = {DataType::U32, false, {now}};
-  place.function = frame_.piece;
+  Home& home = homes_[loop.variable.index];
+  home.value = {DataType::U32, {now}};
+  home.function = frame_.piece;
   if (!known.is_shared) return;
-  const bool widens = known.is_vector && !ir_.is_vector(now);
-  ir_.store(widens ? ir_.splat(now) : now, frame_.address(place.slots[0]));
+  ir_.store(known.is_vector ? ir_.splat(now) : now, frame_.address(home.slots[0]));
 }
 
 void GangWriter::repeat(StmtId id, const For& loop) {
@@ -307,15 +300,15 @@ void GangWriter::repeat(StmtId id, const For& loop) {
     open.live = make_mask("live");
   }
   const auto more = [&](Value now) {
-    Value goes_on = ir_.compare(Compare::Ult, now, to.parts[0]);
+    Value goes_on = now < to.parts[0];
     if (open.live.exists()) {
       mask_ = get_mask(open.live);
       if (varies) {
-        mask_ = ir_.both(mask_, goes_on);
+        mask_ = mask_ & goes_on;
         put_mask(open.live, mask_);
         goes_on = moves_.any(mask_);
       } else {
-        goes_on = ir_.both(goes_on, moves_.any(mask_));
+        goes_on = goes_on & moves_.any(mask_);
       }
     }
     open.mask = mask_;
@@ -350,12 +343,10 @@ void GangWriter::drop_those_that_left(StmtId id) {
 
 void GangWriter::drop_those_that_left() {
   const bool in_masked_loop = !loops_.empty() && loops_.back().live.exists();
-  Slot& left = in_masked_loop ? loops_.back().live : alive_;
+  const Slot& left = in_masked_loop ? loops_.back().live : alive_;
   if (!left.exists()) return;
   mask_ = moves_.with(mask_, get_mask(left));
-  const Ir::Block on = ir_.block("on");
-  ir_.branch(moves_.any(mask_), on, block_end_);
-  ir_.go_on(on);
+  ir_.go_on_if(moves_.any(mask_), "on", block_end_);
 }
 
 // Whether a statement is `if ... { break }`.
@@ -370,12 +361,10 @@ void GangWriter::break_some(Value test) {
   Loop& loop = loops_.back();
   const bool all_here = mask_ == loop.mask;
   const Value left = moves_.with(mask_, test);
-  mask_ = moves_.with(mask_, ir_.invert(test));
+  mask_ = moves_.with(mask_, ~test);
   all_here ? put_mask(loop.live, mask_) : turn_off(loop.live, left);
   if (all_here) loop.mask = mask_;
-  const Ir::Block on = ir_.block("on");
-  ir_.branch(moves_.any(mask_), on, all_here ? loop.exit : block_end_);
-  ir_.go_on(on);
+  ir_.go_on_if(moves_.any(mask_), "on", all_here ? loop.exit : block_end_);
   ++time_;
 }
 
@@ -390,11 +379,11 @@ void GangWriter::leave_loop() {
 void GangWriter::leave_gang() {
   if (facts_.returns_far) {
     const Value kept = ir_.at(ir_.i64, frame_.address(all_alive_), gang_);
-    const Value others = ir_.invert(moves_.to_bits(full_mask()));
-    ir_.store(ir_.both(ir_.load(ir_.i64, kept), others), kept);
+    const Value others = ~moves_.to_bits(full_mask());
+    ir_.store(ir_.load(ir_.i64, kept) & others, kept);
   }
   if (mask_ == first_mask_) return ir_.jump(gang_end_);
-  for (Loop& loop : loops_) {
+  for (const Loop& loop : loops_) {
     if (loop.live.exists()) turn_off(loop.live, full_mask());
   }
   turn_off(alive_, full_mask());
@@ -409,11 +398,11 @@ std::optional<std::uint32_t> GangWriter::piece_at(StmtId id, bool is_collective)
 
 // It is written when what calls it is.
 void GangWriter::call_piece(std::uint32_t number) {
-  if (functions_[number] == nullptr) {
-    functions_[number] = frame_.declare("piece" + std::to_string(number));
+  if (!functions_[number]) {
+    functions_[number] = frame_.declare_part("piece" + std::to_string(number));
     waiting_pieces_.push_back({number, functions_[number], loops_, alive_});
   }
-  frame_.call(functions_[number]);
+  frame_.call_part(functions_[number]);
   ++time_;
   const Piece& piece = facts_.pieces.all[number];
   // A loop in it may have ended because the run shall end.

@@ -17,7 +17,7 @@ using Kind = Shape::Kind;
 // How many conditions a gang may have to meet for the code without checks.
 constexpr std::size_t kMaxConditions = 32;
 // How far below zero an index of the first invocation of a row may be.
-constexpr std::uint32_t kMaxBelow = 1 << 20;
+constexpr std::int32_t kMaxBelow = 1 << 20;
 
 bool is_comparison(Operation op) {
   return op == Operation::Eq || op == Operation::Ne || op == Operation::Lt || op == Operation::Gt ||
@@ -53,7 +53,7 @@ class Finder {
       if (access.stmt >= begin_ && access.stmt < end_) visit(access);
     }
     for (const auto& [buffer, most] : tables_) {
-      only_if(ir_.compare(Compare::Ugt, length(buffer), ir_.wide(most)));
+      only_if(length(buffer) > most);
     }
     for (const auto& [key, stretch] : stretches_) keep_stretch(key.second, stretch);
     find_streamed();
@@ -75,7 +75,7 @@ class Finder {
   };
   // Accesses of a buffer that differ by numbers.
   struct Stretch {
-    Value start = nullptr;  // of the first one that is found
+    Value start;  // of the first one that is found
     std::uint32_t offset = 0;
     std::int64_t stride = 0;
     std::int64_t least = 0;  // places from there
@@ -84,43 +84,42 @@ class Finder {
   };
 
   Value length(BufferId buffer) { return frame_.buffers[buffer.index].length; }
-  Value signed_number(std::int64_t of) { return ir_.wide(static_cast<std::uint64_t>(of)); }
   Value number(ExprId id) { return ir_.zext(gang_.word(id), 64); }
   Early early(ExprId id) const { return facts_.early(id, extent_); }
 
   void only_if(Value condition) {
-    lanes_.to = ir_.select(condition, lanes_.to, ir_.wide(0));
+    lanes_.to = ir_.select(condition, lanes_.to, 0);
     ++count_;
   }
 
   // What is a little below 2^32 in the first lane counts up to 0 from below.
   Value start_of(ExprId id) {
     const Value word = gang_.word(id);
-    const Value below = ir_.compare(Compare::Uge, word, ir_.word(std::uint32_t{0} - kMaxBelow));
-    const Value negative = ir_.sext(word, 64);
-    return ir_.select(below, negative, ir_.zext(word, 64));
+    const Value is_below = word >= -kMaxBelow;
+    const Value below = ir_.sext(word, 64);
+    return ir_.select(is_below, below, ir_.zext(word, 64));
   }
 
   // Lanes whose value is in [from, to).
-  void keep_from(Value start, std::int64_t stride, Value from, Value to) {
-    const Value first = ir_.sub(start, from);
-    const Value size = ir_.sub(to, from);
-    const Value step = signed_number(std::abs(stride));
+  void keep_from(Value start, std::int64_t stride, Ir::Operand from, Value to) {
+    const Value first = start - from;
+    const Value size = to - from;
+    const std::int64_t step = std::abs(stride);
     const auto rounded_up = [&](Value of) {
       const Value positive = ir_.call("llvm.smax", {of, ir_.wide(0)});
-      return stride == 1 ? positive : ir_.udiv(ir_.add(positive, ir_.sub(step, ir_.wide(1))), step);
+      return stride == 1 ? positive : (positive + (step - 1)) / step;
     };
     if (stride > 0) {
-      lanes_.from = ir_.call("llvm.umax", {lanes_.from, rounded_up(ir_.sub(ir_.wide(0), first))});
-      lanes_.to = ir_.call("llvm.umin", {lanes_.to, rounded_up(ir_.sub(size, first))});
+      lanes_.from = ir_.umax(lanes_.from, rounded_up(ir_.wide(0) - first));
+      lanes_.to = ir_.umin(lanes_.to, rounded_up(size - first));
     } else {
-      const Value past = ir_.add(first, ir_.wide(1));
-      lanes_.from = ir_.call("llvm.umax", {lanes_.from, rounded_up(ir_.sub(past, size))});
-      lanes_.to = ir_.call("llvm.umin", {lanes_.to, rounded_up(past)});
+      const Value past = first + 1;
+      lanes_.from = ir_.umax(lanes_.from, rounded_up(past - size));
+      lanes_.to = ir_.umin(lanes_.to, rounded_up(past));
     }
     ++count_;
   }
-  Value keep(ExprId id, Value from, Value to) {
+  Value keep(ExprId id, Ir::Operand from, Value to) {
     const Value start = start_of(id);
     keep_from(start, facts_.shapes[id].stride, from, to);
     return start;
@@ -169,23 +168,23 @@ class Finder {
   void expect(ExprId id, const Test& test) {
     const bool most = is_mostly(test);
     fast_.outcomes[id] = most;
-    const Value all = ir_.wide(std::uint64_t{1} << 32);
+    constexpr std::uint64_t kAll = std::uint64_t{1} << 32;
     const Value bound = number(test.b);
     if (!test.is_linear) {
       const Value holds = gang_.test(test.op, test.a, test.b);
-      only_if(most ? holds : ir_.invert(holds));
+      only_if(most ? holds : ~holds);
     } else if (test.is_equality()) {
-      const Value after = ir_.compare(Compare::Uge, number(test.a), bound);
-      const Value from = ir_.select(after, ir_.add(bound, ir_.wide(1)), ir_.wide(0));
-      keep(test.a, from, ir_.select(after, all, bound));
+      const Value after = number(test.a) >= bound;
+      const Value from = ir_.select(after, bound + 1, 0);
+      keep(test.a, from, ir_.select(after, ir_.wide(kAll), bound));
     } else {
       // As a limit that is above what is smaller.
       const bool or_equal = test.op == Operation::Le || test.op == Operation::Gt;
-      const Value limit = or_equal ? ir_.add(bound, ir_.wide(1)) : bound;
+      const Value limit = or_equal ? bound + 1 : bound;
       if (test.is_below() == most) {
-        fast_.starts[test.a] = {keep(test.a, ir_.wide(0), limit), 0};
+        fast_.starts[test.a] = {keep(test.a, 0, limit), 0};
       } else {
-        keep(test.a, limit, all);
+        keep(test.a, limit, ir_.wide(kAll));
       }
     }
   }
@@ -214,11 +213,11 @@ class Finder {
     }
     fast_.in_bounds.insert({access.stmt, access.load});
     if (!known_.insert({index, access.buffer}).second) return;
-    const Value left = ir_.sub(length(access.buffer), reach(index, loops));
+    const Value left = length(access.buffer) - reach(index, loops);
     if (facts_.is_scalar(index)) {
       only_if(ir_.compare(Compare::Slt, number(index), left));
     } else {
-      keep(index, ir_.wide(0), left);
+      keep(index, 0, left);
     }
   }
 
@@ -252,13 +251,13 @@ class Finder {
       Value rounds = ir_.wide(facts_.layout.rows);
       if (loop.exists()) {
         const For& counted = std::get<For>(body_[loop]);
-        rounds = ir_.call("llvm.usub.sat", {number(counted.to), number(counted.from)});
+        const Value to = number(counted.to);
+        rounds = ir_.difference(to, number(counted.from));
       }
       gang_.begin_round_of(loop, 1);
-      const Value step = ir_.zext(ir_.sub(gang_.word(index), first), 64);
-      const Value others = ir_.call("llvm.usub.sat", {rounds, ir_.wide(1)});
-      const Value whole = ir_.mul(step, others);
-      all = ir_.add(all, ir_.call("llvm.umin", {whole, ir_.wide(std::uint64_t{1} << 40)}));
+      const Value step = ir_.zext(gang_.word(index) - first, 64);
+      const Value whole = step * ir_.difference(rounds, 1);
+      all = all + ir_.umin(whole, std::uint64_t{1} << 40);
       gang_.begin_round_of(loop, 0);
     }
     return all;
@@ -274,14 +273,13 @@ class Finder {
       middle = (least + most) / 2;
       if (least < most && most - least < width) around = width;
     }
-    keep_from(stretch.start, stretch.stride,
-              signed_number(std::max(-stretch.least, around - middle)),
-              ir_.sub(length(buffer), signed_number(std::max(stretch.most, middle + around))));
+    keep_from(stretch.start, stretch.stride, std::max(-stretch.least, around - middle),
+              length(buffer) - std::max(stretch.most, middle + around));
     if (around == 0) return;
     for (const auto& [index, place] : stretch.loads) {
       fast_.slid[{index, buffer}] = {fast_.slides.size(), place - middle};
     }
-    fast_.slides.push_back({buffer, ir_.add(stretch.start, signed_number(middle))});
+    fast_.slides.push_back({buffer, stretch.start + middle});
   }
 
   // Gangs follow each other at a distance that keeps the alignment.
@@ -292,12 +290,12 @@ class Finder {
       if (!may_stream(facts_, id, *store)) continue;
       const Records::Place* place = facts_.records.find(id, {});
       const Value own = gang_.word(store->index);
-      const Value first = place == nullptr ? own : ir_.sub(own, ir_.word(place->offset));
+      const Value first = place == nullptr ? own : own - place->offset;
       const BufferSlot& buffer = frame_.buffers[store->buffer.index];
       const DataType element = facts_.element(store->buffer);
       const Value address = ir_.address(frame_.element_address(buffer, element, first));
-      const Value rest = ir_.both(address, ir_.wide(facts_.target.bits / 8 - 1));
-      fast_.streamed[id] = ir_.both(frame_.streams, ir_.equal_zero(rest));
+      const Value rest = address & (facts_.target.bits / 8 - 1);
+      fast_.streamed[id] = frame_.streams & ir_.equal(rest, 0);
     }
   }
 

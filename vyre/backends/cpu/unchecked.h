@@ -15,8 +15,8 @@ class GangWriter;
 
 // Of the lanes or gangs of a row.
 struct RowSpan {
-  Ir::Value from;
-  Ir::Value to;
+  Ir::Value from = nullptr;
+  Ir::Value to = nullptr;
 };
 
 // What code without checks may take for granted, in the lanes that run it.

@@ -24,9 +24,8 @@ Lanes GangWriter::scalar(ExprId id) {
   if (known.time != time_) {
     Lanes lanes = computed(id, true);
     // What is the same in all lanes may be made of what is not.
-    const bool vector = ops_.is_vector(lanes);
-    for (std::size_t i = 0; vector && i < part_count(lanes.type); ++i) {
-      lanes.parts[i] = ir_.lane(lanes.parts[i], 0u);
+    for (Value& part : lanes.parts) {
+      if (part && ir_.is_vector(part)) part = ir_.lane(part, 0u);
     }
     known = {time_, lanes};
   }
@@ -43,7 +42,7 @@ Lanes GangWriter::value(ExprId id) {
     lanes = ops_.whole(scalar(id));
     const auto step = static_cast<std::uint32_t>(facts_.shapes[id].stride);
     if (!ops_.is_vector(lanes)) {
-      lanes.parts[0] = ir_.add(ir_.splat(lanes.parts[0]), ir_.ramp(ir_.i32, 0, step));
+      lanes.parts[0] = ir_.splat(lanes.parts[0]) + ir_.ramp(ir_.i32, 0, step);
     }
   } else {
     lanes = computed(id, false);
@@ -72,7 +71,7 @@ Lanes GangWriter::computed(ExprId id, bool in_first) {
     case Operation::Load: return load(id, expr);
     case Operation::Length: {
       const BufferSlot& buffer = frame_.buffer(BufferId{expr.imm});
-      return {DataType::U32, false, {ir_.trunc(buffer.length, 32)}};
+      return {DataType::U32, {ir_.trunc(buffer.length, 32)}};
     }
     case Operation::InvocationId:
     case Operation::WorkgroupId:
@@ -85,19 +84,16 @@ Lanes GangWriter::computed(ExprId id, bool in_first) {
     case Operation::Cast: return ops_.cast(type_of_detail(expr), operand(expr.args[0]));
     case Operation::Vec2:
     case Operation::Vec4: {
-      Lanes result{facts_.types[id], false, {}};
-      std::size_t count = 0;
       bool vector = false;
-      for (ExprId arg : operands(body_, expr)) {
-        result.parts[count] = ops_.whole(operand(arg)).parts[0];
-        vector = ir_.is_vector(result.parts[count++]) || vector;
-      }
-      for (std::size_t i = 0; vector && i < count; ++i) {
-        if (!ir_.is_vector(result.parts[i])) result.parts[i] = ir_.splat(result.parts[i]);
-      }
-      return result;
+      const std::span<const ExprId> args = operands(body_, expr);
+      const Lanes made = lanes_of(facts_.types[id], [&](std::size_t i) {
+        const Value part = ops_.whole(operand(args[i])).parts[0];
+        vector = vector || ir_.is_vector(part);
+        return part;
+      });
+      return vector ? ops_.splat(made) : made;
     }
-    case Operation::Lane: return {DataType::U32, false, {operand(expr.args[0]).parts[expr.detail]}};
+    case Operation::Lane: return {DataType::U32, {operand(expr.args[0]).parts[expr.detail]}};
     case Operation::Call: break;  // expanded before
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
@@ -116,15 +112,14 @@ Lanes GangWriter::computed(ExprId id, bool in_first) {
 Lanes GangWriter::id_of(const Expr& expr) {
   const std::uint32_t axis = expr.detail;
   const std::uint32_t size = facts_.program.workgroup_size[axis];
-  const auto word = [](Value of) { return Lanes{DataType::U32, false, {of}}; };
+  const auto word = [](Value of) { return Lanes{DataType::U32, {of}}; };
   if (expr.op == Operation::WorkgroupId) return word(frame_.group[axis]);
   const Value local = size == 1 ? ir_.word(0) : first_[axis];
   if (expr.op == Operation::LocalId) return word(local);
   const bool is_row = facts_.is_limited && axis == 0;
-  Value base =
-      ir_.mul(frame_.group[axis], is_row ? ir_.trunc(frame_.row_size, 32) : ir_.word(size));
+  Value base = frame_.group[axis] * (is_row ? ir_.trunc(frame_.row_size, 32) : ir_.word(size));
   if (ir_.is_vector(local)) base = ir_.splat(base);
-  return word(ir_.add(base, local));
+  return word(base + local);
 }
 
 // Adds what a value is made of by bitwise operations, and counts these. Gives whether it is not too
@@ -171,9 +166,9 @@ std::optional<Lanes> GangWriter::of_three(ExprId id) {
     if (expr.op == Operation::BitAnd) return a & b;
     return expr.op == Operation::BitOr ? a | b : a ^ b;
   };
-  const Value made = ir_.call("llvm.x86.avx512.pternlog.d.512", std::span<Ir::Type>(),
+  const Value made = ir_.call("llvm.x86.avx512.pternlog.d.512", {},
                               {parts[0], parts[1], parts[2], ir_.word(table(table, id))});
-  return Lanes{type, false, {made}};
+  return Lanes{type, {made}};
 }
 
 // Whether a value is one more than another. Under a mask, LLVM would add the mask as a number,
@@ -188,7 +183,7 @@ bool GangWriter::counts(ExprId id) const {
 
 Lanes GangWriter::counted(ExprId id) {
   const Value before = words(body_[id].args[0]);
-  return {DataType::U32, false, {ir_.add(before, ir_.splat(ir_.hidden(ir_.i32, 1)))}};
+  return {DataType::U32, {before + ir_.splat(ir_.hidden(ir_.i32, 1))}};
 }
 
 // --- At the beginning of a row
@@ -206,8 +201,7 @@ void GangWriter::begin_round_of(StmtId loop, std::uint32_t round) {
     return;
   }
   const For& counted = std::get<For>(body_[loop]);
-  places_[counted.variable.index].value = {
-      DataType::U32, false, {ir_.add(word(counted.from), ir_.word(round))}};
+  homes_[counted.variable.index].value = {DataType::U32, {word(counted.from) + round}};
   ++time_;
 }
 
@@ -221,17 +215,15 @@ void GangWriter::end_entry() {
 Lanes GangWriter::read_local(LocalId local) {
   const LocalFacts& known = facts_.locals[local.index];
   const ExprId bound = facts_.bound[local.index];
-  Place& place = places_[local.index];
+  Home& home = homes_[local.index];
   const bool elsewhere = facts_.segments[known.declared.index] != facts_.segments[at_.index];
   if (bound.exists() && !known.crosses && elsewhere) return scalar(bound);
-  const bool is_here = place.value.exists() && place.function == frame_.piece;
-  if (is_here && !known.crosses) return place.value;
-  if (!place.slots[0].exists()) return place.value;  // the variable of a loop around everything
-  Lanes lanes{facts_.types[local], false, {}};
-  for (std::size_t i = 0; i < part_count(lanes.type); ++i) {
-    lanes.parts[i] = ir_.load(slot_type(local), slot_address(local, i));
-  }
-  return lanes;
+  const bool is_here = home.value.exists() && home.function == frame_.piece;
+  if (is_here && !known.crosses) return home.value;
+  if (!home.slots[0].exists()) return home.value;  // the variable of a loop around everything
+  return lanes_of(facts_.types[local], [&](std::size_t i) {
+    return ir_.load(slot_type(local), slot_address(local, i));
+  });
 }
 
 // Of a part of a local, of one gang.
@@ -241,9 +233,9 @@ Ir::Type GangWriter::slot_type(LocalId local) {
 }
 
 Value GangWriter::slot_address(LocalId local, std::size_t part) {
-  const Value all = frame_.address(places_[local.index].slots[part]);
+  const Value all = frame_.address(homes_[local.index].slots[part]);
   if (!facts_.locals[local.index].crosses) return all;
-  return ir_.at(slot_type(local), all, gang_ != nullptr ? gang_ : ir_.wide(0));
+  return ir_.at(slot_type(local), all, gang_ ? gang_ : ir_.wide(0));
 }
 
 void GangWriter::make_slots(LocalId local) {
@@ -254,11 +246,11 @@ void GangWriter::make_slots(LocalId local) {
     std::uint64_t bytes = std::uint64_t{known.is_vector ? width_ : 1} * (part_bits(type) / 8);
     bool is_shared = known.is_shared;
     if (known.crosses) {
-      part = ir_.api().ArrayType2(part, facts_.layout.gangs);
+      part = ir_.array(part, facts_.layout.gangs);
       bytes *= facts_.layout.gangs;
       is_shared = facts_.is_large || !frame_.take_stack(bytes);
     }
-    places_[local.index].slots[i] =
+    homes_[local.index].slots[i] =
         frame_.make_slot(part, bytes, body_[local].name.c_str(), is_shared);
   }
 }
@@ -266,14 +258,14 @@ void GangWriter::make_slots(LocalId local) {
 // A local gets its first value, or another one.
 void GangWriter::give(LocalId local, const Lanes& given) {
   const LocalFacts& known = facts_.locals[local.index];
-  Place& place = places_[local.index];
+  Home& home = homes_[local.index];
   if (facts_.bound[local.index].exists() && !known.crosses) {
-    place.value = given;
-    place.function = frame_.piece;
+    home.value = given;
+    home.function = frame_.piece;
     if (!known.is_shared) return;
   }
   Lanes lanes = ops_.whole(given);
-  if (!place.slots[0].exists()) make_slots(local);
+  if (!home.slots[0].exists()) make_slots(local);
   if (known.is_vector) lanes = ops_.splat(lanes);
   for (std::size_t i = 0; i < part_count(facts_.types[local]); ++i) {
     ir_.store(lanes.parts[i], slot_address(local, i));
@@ -281,13 +273,13 @@ void GangWriter::give(LocalId local, const Lanes& given) {
 }
 
 void GangWriter::share_locals() {
-  for (std::size_t i = 0; i < places_.size(); ++i) {
+  for (std::size_t i = 0; i < homes_.size(); ++i) {
     if (facts_.locals[i].is_shared) make_slots(LocalId{i});
   }
 }
 
 void GangWriter::forget_locals() {
-  for (Place& place : places_) place = {};
+  for (Home& home : homes_) home = {};
 }
 
 }  // namespace vyre
