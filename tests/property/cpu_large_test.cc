@@ -60,7 +60,7 @@ TEST_F(Cpu, ProgramsInPiecesGiveTheSameBytes) {
     for (const char* size : {"20", "70", "300"}) {
       SCOPED_TRACE(size);
       setenv("VYRE_CPU_PIECES", size, 1);
-      check_generated(900'000 + 100'000 * kind, is_long() ? 2'000 : kSanitized ? 3 : 25);
+      check_generated(900'000 + 100'000 * kind, cases(16, 2'000));
     }
     setenv("VYRE_CPU_PIECES", "20", 1);
     check_library(is_long() ? 1 : 97);

@@ -42,7 +42,6 @@ class CpuShapes : public Cpu {
   }
 
   void check_all(Writer write, std::uint64_t count) {
-    if (is_long()) count *= 50;
     for (std::uint64_t seed = 0; seed < count && !HasFailure(); ++seed) {
       Random random(seed);
       check(write(random));
@@ -67,7 +66,7 @@ class CpuShapes : public Cpu {
   }
 };
 
-const std::uint64_t kCount = kSanitized ? 16 : 150;
+const std::uint64_t kCount = cases(80, 7'500);
 
 std::uint32_t between(Random& random, std::uint32_t least, std::uint32_t most) {
   return least + static_cast<std::uint32_t>(random.below(most - least + 1));
@@ -596,7 +595,7 @@ TEST_F(CpuShapes, Records) { check_all(records, kCount); }
 TEST_F(CpuShapes, StretchesOfEachInvocation) { check_all(stretches, kCount); }
 TEST_F(CpuShapes, RowsOfWorkgroupMemory) { check_all(barriers, kCount); }
 TEST_F(CpuShapes, UpdatesThatCommute) { check_all(updates, kCount); }
-TEST_F(CpuShapes, BuffersBeyondTheCaches) { check_all(large, kSanitized ? 2 : 8); }
+TEST_F(CpuShapes, BuffersBeyondTheCaches) { check_all(large, cases(8, 400)); }
 
 }  // namespace
 }  // namespace vyre

@@ -23,8 +23,7 @@ namespace vyre {
 namespace {
 
 TEST_F(Cpu, GeneratedProgramsGiveTheSameBytes) {
-  const std::uint64_t few = kSanitized ? 100 : ahead().empty() ? 800 : 2'000;
-  const std::uint64_t count = check_generated(0, is_long() ? 100'000 : few);
+  const std::uint64_t count = check_generated(0, cases(ahead().empty() ? 400 : 2'000, 100'000));
   EXPECT_GE(compared_, count * 9 / 10);  // of the rest the interpreter would take too long
 }
 
@@ -34,13 +33,13 @@ TEST_F(Cpu, GeneratedProgramsGiveTheSameBytesWithOtherVectors) {
     if (!runs_here(name) || *find_cpu_target(name) == own) continue;
     setenv("VYRE_CPU", std::string(name).c_str(), 1);
     SCOPED_TRACE(name);
-    check_generated(50'000, is_long() ? 10'000 : kSanitized ? 15 : 100);
+    check_generated(50'000, cases(60, 10'000));
   }
 }
 
 TEST_F(Cpu, LibraryOpsGiveTheSameBytes) {
-  check_library(kSanitized && !is_long() ? 8 : 1);
-  EXPECT_GE(compared_, kSanitized ? 100u : 800u);
+  check_library(every());
+  EXPECT_GE(compared_, 800 / every());
 }
 
 // Also near the size from which on memory comes from elsewhere.
@@ -103,7 +102,7 @@ TEST_F(Cpu, DamagedObjectsAreRefusedOrLoaded) {
   std::string reason;
   EXPECT_NE(load_object(program->object, reason), nullptr) << reason;
   Random random(5);
-  for (int i = 0; i < (kSanitized ? 2'000 : 20'000); ++i) {
+  for (std::uint64_t i = 0; i < cases(20'000, 20'000); ++i) {
     std::string damaged = program->object;
     const std::uint64_t changes = 1 + random.below(3);
     // Most of it is code; what matters is at both ends.
@@ -149,7 +148,7 @@ TEST_F(Cpu, ObjectsForOtherMachinesAreRefused) {
 }
 
 TEST_F(Cpu, WritesCodeForOtherMachines) {
-  for (std::uint64_t seed = 0; seed < (kSanitized ? 3 : 20); ++seed) {
+  for (std::uint64_t seed = 0; seed < cases(20, 20); ++seed) {
     const Case c = generate_case(seed);
     const Result<Linked> linked = link(c);
     ASSERT_TRUE(linked.ok());

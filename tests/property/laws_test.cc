@@ -36,7 +36,6 @@ std::vector<Declared> declared_laws() {
   for (const Op* op : builtin_ops().all()) {
     for (const Law& law : op->laws) all.push_back({op, &law});
   }
-  if (kClang) std::ranges::reverse(all);  // two runs at the same time meet in the middle
   return all;
 }
 
@@ -397,7 +396,7 @@ constexpr False kFalse[] = {
      "op my.f(a: u32) -> u32 { law inverse_of(my.g) return a >> 1 }\n"
      "op my.g(a: u32) -> u32 { return a << 1 }"},
     {LawKind::DistributiveOver,
-     "op my.f(a: u32, b: u32) -> u32 { law distributive_over(primitive.math.min) return a * b }"},
+     "op my.f(a: u32, b: u32) -> u32 { law distributive_over(primitive.math.min) return a - b }"},
     {LawKind::LatticeAbsorption,
      "op my.f(a: u32, b: u32) -> u32 { law lattice_absorption(primitive.bitwise.xor) return a & b }"},
     {LawKind::DeMorgan,

@@ -66,27 +66,23 @@ class Lower : public LoweredOn<Differential> {
   }
 };
 
-TEST_F(Lower, GeneratedProgramsGiveTheSameBytes) {
-  check_generated(200'000, is_long() ? 20'000 : kSanitized ? 50 : 300);
-}
+TEST_F(Lower, GeneratedProgramsGiveTheSameBytes) { check_generated(200'000, cases(160, 20'000)); }
 
-TEST_F(Lower, LibraryOpsGiveTheSameBytes) { check_library(is_long() ? 1 : kSanitized ? 40 : 5); }
+TEST_F(Lower, LibraryOpsGiveTheSameBytes) { check_library(is_long() ? 1 : 5 * every()); }
 
 class CpuLowered : public LoweredOn<Cpu> {};
 
 TEST_F(CpuLowered, GeneratedProgramsGiveTheSameBytes) {
-  check_generated(210'000, is_long() ? 5'000 : kSanitized ? 10 : 60);
+  check_generated(210'000, cases(40, 5'000));
 }
 
-TEST_F(CpuLowered, LibraryOpsGiveTheSameBytes) {
-  check_library(is_long() ? 3 : kSanitized ? 200 : 37);
-}
+TEST_F(CpuLowered, LibraryOpsGiveTheSameBytes) { check_library(is_long() ? 3 : 37 * every()); }
 
 // Without a GPU, that is all that can be told of it; cuda_test.cc runs them.
 TEST(PtxLowered, GeneratedProgramsAreEmitted) {
   std::string module = ptx_header();
   std::size_t kernels = 0;
-  for (std::uint64_t seed = 230'000; seed < 230'008; ++seed) {
+  for (std::uint64_t seed = 230'000; seed < 230'000 + cases(8, 8); ++seed) {
     const Case c = generate_case(seed);
     const Result<Linked> linked = link(c);
     ASSERT_TRUE(linked.ok());
@@ -166,7 +162,7 @@ TEST(LowerRows, GiveWhatTheOperationGives) {
   Random random(3);
   for (const LowerRow& row : all_lower_rows()) {
     RowTrial trial(row);
-    for (int i = 0; i < (is_long() ? 100'000 : kSanitized ? 200 : 2'000); ++i) {
+    for (std::uint64_t i = 0; i < cases(2'000, 100'000); ++i) {
       const Bits a = random_edge(random, row.type);
       const bool unary = row.op == Operation::Cast || info(row.op).arity == 1;
       const Bits b = unary               ? Bits{}

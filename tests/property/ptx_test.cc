@@ -66,7 +66,7 @@ TEST_F(PtxAssembler, TakesLibraryOps) {
 
 // Optimised, as they are written, which has operations on constants, and for one dispatch.
 TEST_F(PtxAssembler, TakesGeneratedPrograms) {
-  for (std::uint64_t seed = 0; seed < cases(100, 1000); ++seed) {
+  for (std::uint64_t seed = 0; seed < cases(50, 1'000); ++seed) {
     GeneratorOptions options;
     options.statements = 3 + static_cast<std::uint32_t>(seed % 14);
     const Case c = generate_case(seed, options);

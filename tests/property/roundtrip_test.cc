@@ -15,7 +15,7 @@
 namespace vyre {
 namespace {
 
-const std::uint64_t kModules = cases(1'500, 1'500);
+const std::uint64_t kModules = cases(500, 1'500);
 
 GeneratorOptions options_of(std::uint64_t seed) {
   GeneratorOptions options;

@@ -330,7 +330,7 @@ TEST_F(RuleProofs, ThatAreWrittenHoldOnIntegers) {
 }
 
 Result<Proof> prove_on_bytes(const RuleRow& row, bool is_signed) {
-  return prove_rule(row, is_signed ? I32 : U32, {.use_cache = false, .word_bits = 8});
+  return prove_rule(row, is_signed ? I32 : U32, {.word_bits = 8});
 }
 
 // The same rows by the solver, on numbers of 8 bits.

@@ -6,12 +6,6 @@ namespace vyre {
 
 const bool kSanitized = sizeof VYRE_SANITIZE > 1;
 
-#ifdef __clang__
-const bool kClang = true;
-#else
-const bool kClang = false;
-#endif
-
 const char* const kSourceRoot = VYRE_ROOT;
 const char* const kCommand = VYRE_COMMAND;
 const char* const kExampleBuilder = VYRE_EXAMPLE_BUILDER;

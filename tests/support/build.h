@@ -8,7 +8,6 @@
 namespace vyre {
 
 extern const bool kSanitized;  // the slow build that looks for mistakes with memory
-extern const bool kClang;      // the library is by clang, otherwise by g++
 
 extern const char* const kSourceRoot;
 extern const char* const kCommand;

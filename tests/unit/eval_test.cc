@@ -535,8 +535,8 @@ const std::map<Operation, void (*)(Exact&)> kReference = {
     {Operation::RotateRight, [](Exact& e) { e.rotate(e.width - e.count()); }},
 };
 
-const unsigned kVectors =
-    kSanitized ? 1'000'000 / 10 : 1'000'000;  // for each operation, over all of its types
+// For each operation, over all of its types.
+const auto kVectors = static_cast<unsigned>(cases(400'000, 1'000'000));
 
 void check_operation(const OperationInfo& row, DataType type, unsigned vectors, Random& random) {
   const auto reference = kReference.find(row.op);

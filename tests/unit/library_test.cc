@@ -153,7 +153,7 @@ TEST(Library, ExamplesAreTrue) {
 TEST(Library, GivesTheAnswersOfOthers) {
   const std::string text = output_of("python3 " + source_root() + "/tests/library/answers.py");
   ASSERT_FALSE(HasFailure()) << "the references contradict the standards that they name";
-  const std::size_t most = is_long() ? text.size() : 40;
+  const std::size_t most = cases(40, text.size());
   std::map<std::string, std::size_t> counts;
   std::vector<std::string> lines;
   for (std::string_view line : split(text, '\n')) {
