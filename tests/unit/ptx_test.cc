@@ -71,8 +71,16 @@ TEST(Ptx, WhatTheAssemblerGetsWrongIsNotThere) {
   let x = a[invocation_id.x]
   let v = vec2u32(x, x) > vec2u32(5, 9)
   out[invocation_id.x] = u32(bool(v) && bool(x)) ^ v.x ^ select(x < 4, 2, 0))"));
-  EXPECT_EQ(count_of(chosen, R"(selp\.b32 %r[0-9]+, [0-9]+, 0,)"), 0u) << chosen;
-  EXPECT_GE(count_of(chosen, R"(selp\.b32 %r[0-9]+, 0, [12],)"), 3u) << chosen;
+  EXPECT_EQ(count_of(chosen, R"(selp\.b32 %r[0-9]+, [0-9]+, [0-9]+,)"), 0u) << chosen;
+  EXPECT_GE(count_of(chosen, R"(selp\.b32 %r[0-9]+, [12], %)"), 3u) << chosen;
+  // The same of the halves of a u64.
+  const std::string halves = ptx_of(with_body(R"(
+  let x = a[invocation_id.x]
+  let wide = select(bool(x), 0u64, 0xab0176d168586693u64)
+  out[invocation_id.x] = u32(bool(wide) ^ bool(x & 1)))"));
+  EXPECT_EQ(count_of(halves, R"(selp\.b64 %d[0-9]+, (0, 0x|0x[0-9a-f]+, 0))"), 0u) << halves;
+  EXPECT_EQ(count_of(halves, "or\\.b32"), 0u) << halves;
+  EXPECT_GE(count_of(halves, "setp\\.ne\\.u64"), kCopies) << halves;
   // A u64 that is taken from the high word of a product.
   const std::string high = ptx_of(with_body(R"(
   let x = vec2u32(a[invocation_id.x], a[7])

@@ -179,10 +179,7 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   }
 }
 
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
+std::size_t columns(std::string_view text) { return characters(text); }
 
 std::string padded(std::string_view text, std::size_t width) {
   std::string out(text);

@@ -109,6 +109,23 @@ std::string aligned(const std::vector<std::array<std::string, 4>>& rows) {
   return out;
 }
 
+// Of an access that one instruction makes together with its neighbours: how many there are; else 1.
+std::uint32_t width_of(const Lowered& variant, std::size_t access) {
+  const std::uint32_t pack = variant.places.all[access].pack;
+  return pack == AccessPlace::kNoPack ? 1 : variant.places.packs[pack].width;
+}
+
+// Pairs of a product and a mul_high of which one multiplication makes both.
+std::vector<std::string> whole_products(const Lowered& variant) {
+  std::vector<std::string> list;
+  const Program& program = variant.program;
+  for (std::uint32_t i = 0; i < program.body.exprs.size(); ++i) {
+    if (!variant.products[i] || program.body.exprs[i].op != Operation::MulHigh) continue;
+    list.push_back(print_expr(program.body, program.buffers, ExprId{i}, kLong));
+  }
+  return list;
+}
+
 // Each access of a program: where it is, whether it needs a check, and why.
 struct Explained {
   std::string text;
@@ -133,13 +150,16 @@ Explained explain_bounds(const Lowered& variant, const Program& source) {
     const std::string shape = text(variant.shapes[access.index]);
     const auto number = static_cast<std::size_t>(access.verdict);
     const std::string verdict(kVerdicts[number]);
-    const std::string why = reason(program, data, access);
+    const std::uint32_t width = width_of(variant, rows.size());
+    std::string why = reason(program, data, access);
+    if (width > 1) why += (why.empty() ? "" : "; ") + std::to_string(width) + " elements at once";
     ++counts[number];
     const std::string place = line > 0 ? "line " + std::to_string(line) : path;
     rows.push_back({place + ": " + kind + " " + buffer + "[" + index + "]", shape, verdict, why});
     JsonObject each;
     each.add("line", line).add("path", path).add("kind", kind).add("buffer", buffer);
     each.add("index", index).add("shape", shape).add("verdict", verdict).add("reason", why);
+    each.add("elements", width);
     accesses.add(each);
   }
   Explained explained;
@@ -147,10 +167,15 @@ Explained explain_bounds(const Lowered& variant, const Program& source) {
                    (rows.size() == 1 ? " access, " : " accesses, ") + std::to_string(counts[1]) +
                    " proved, " + std::to_string(counts[2]) + " specialised, " +
                    std::to_string(counts[0]) + " checked\n" + aligned(rows);
+  JsonList products;
+  for (const std::string& product : whole_products(variant)) {
+    explained.text += "  both halves of the product of `" + product + "` at once\n";
+    products.add(product);
+  }
   const std::string assumptions = assumption_list(variant, program);
   if (!assumptions.empty()) explained.text += "  assuming " + assumptions + "\n";
   explained.json.add("program", program.name).add("accesses", accesses);
-  explained.json.add("assuming", assumptions);
+  explained.json.add("products", products).add("assuming", assumptions);
   return explained;
 }
 

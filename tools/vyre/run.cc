@@ -70,14 +70,17 @@ Result<std::vector<Ran>> run_all(const Plan& plan, bool may_fall_back, Request& 
                                  Notes& notes) {
   std::vector<Ran> results;
   for (const Choice& choice : plan.choices) {
-    Result<Ran> ran = [&] {
+    const auto run = [&](const Choice& on) {
       Progress progress(notes.console);
       request.options.progress = progress.sink();
-      return run_on(choice, plan, request);
-    }();
+      Result<Ran> ran = run_on(on, plan, request);
+      request.options.progress = {};
+      return ran;
+    };
+    Result<Ran> ran = run(choice);
     if (!ran && may_fall_back && reference_can(ran.diagnostics()[0])) {
       notes.add("running on `interp`: " + ran.diagnostics()[0].problem);
-      ran = run_on({find_backend("interp")}, plan, request);
+      ran = run({find_backend("interp")});
     }
     if (!ran && plan.choices.size() > 1 && ran.diagnostics()[0].code == Code::B003) {
       notes.add(ran.diagnostics()[0].problem);

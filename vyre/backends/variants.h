@@ -25,7 +25,7 @@ DispatchFacts facts_of(const Program& program, const Grid& grid,
 DispatchFacts facts_of(const Program& program, const Launch& launch, bool is_now,
                        const std::set<const DeviceMemory*>& written);
 
-// Of a buffer with so many bytes, in elements; workgroup memory has its own.
+// Of a buffer of this size in bytes, in elements; workgroup memory has its own.
 std::uint32_t length_of(const BufferDecl& buffer, std::uint64_t bytes);
 
 // Those that were needed so far. Safe to use from several threads; what it gives out stays where it

@@ -128,7 +128,7 @@ Diagnostic located(Diagnostic diagnostic, const Source& source, Span span) {
 }
 
 std::vector<Diagnostic> Findings::located(const Source& source) && {
-  std::ranges::stable_sort(found_, {}, [](const Finding& found) { return found.span.begin; });
+  std::ranges::sort(found_, {}, [](const Finding& f) { return std::pair(f.span.begin, f.number); });
   LineCounter lines(source.text);
   std::vector<Diagnostic> diagnostics;
   for (Finding& finding : found_) {

@@ -131,7 +131,7 @@ class Findings {
   }
   // `{line}` in the problem becomes the line of `cause`.
   void add(Diagnostic diagnostic, Span span = {}, std::optional<Span> cause = {}) {
-    if (!full()) found_.push_back({std::move(diagnostic), span, cause});
+    if (!full()) found_.push_back({std::move(diagnostic), span, cause, found_.size()});
   }
 
   bool empty() const { return found_.empty(); }
@@ -147,6 +147,7 @@ class Findings {
     Diagnostic diagnostic;
     Span span;
     std::optional<Span> cause;
+    std::size_t number = 0;  // in the order in which they were found
   };
   std::vector<Finding> found_;
 };

@@ -46,7 +46,7 @@ struct Formulas {
     draft.add(Let{local, value});
     return make.local(local);
   }
-  // Opens a loop of so many rounds, and gives the number of the current one.
+  // Opens a loop of this number of rounds, and gives the number of the current one.
   ExprId open_loop(std::string_view name, std::uint32_t rounds) {
     const LocalId round = draft.declare(name, DataType::U32);
     draft.open(For{round, number(0), number(rounds), {}});

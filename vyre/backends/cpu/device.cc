@@ -59,7 +59,7 @@ std::uint64_t cache_bytes() {
 // The memory of a thread for workgroups.
 class Scratch {
  public:
-  // Null where there is not so much memory.
+  // Null if there is not enough memory.
   std::byte* get(std::uint64_t size, Guard guard) {
     size = (size + kScratchAlign - 1) / kScratchAlign * kScratchAlign;
     // A guard touches the end of what is asked for.

@@ -19,25 +19,25 @@ enum class Guard : std::uint8_t { None, End, Begin };
 // What VYRE_GUARD asks for; nothing where it is something else.
 std::optional<Guard> wanted_guard();
 
-// Memory that ends with its owner.
 struct Release {
   std::size_t mapped = 0;  // bytes; none: it is from calloc()
   void operator()(void* memory) const {
     mapped != 0 ? (void)munmap(memory, mapped) : std::free(memory);
   }
 };
+// Memory that ends with its owner.
 using OwnedMemory = std::unique_ptr<void, Release>;
 
-// As mmap() does it, of zeros; null where there is not so much.
+// As mmap() does it, of zeros; null if there is not enough memory.
 OwnedMemory map_memory(std::size_t bytes, int access, int flags = 0);
 
 class HostBytes {
  public:
   HostBytes() = default;
-  // The alignment is that without a guard.
+  // `align` counts only without a guard.
   HostBytes(std::uint64_t bytes, std::size_t align, Guard guard);
 
-  // Null where there is not so much memory.
+  // Null if there is not enough memory.
   std::byte* begin() const { return begin_; }
 
  private:

@@ -297,7 +297,7 @@ class Ir {
   using Cast = llvm::Value (*)(llvm::Builder, llvm::Value, Type, const char*);
 
   bool is_vector_type(Type type) { return api_.GetTypeKind(type) == llvm::kVectorType; }
-  // The type with the lanes of `like` and elements of so many bits.
+  // The type with the lanes of `like` and elements of `bits` bits.
   Type sized(Value like, unsigned bits);
   Value ramp(Type element, unsigned lanes, std::uint64_t first, std::uint64_t step);
   Value constant_vector(std::vector<llvm::Value> lanes) {

@@ -63,6 +63,12 @@ bool is_bit(const PtxValue& value) {
 
 PtxOperand PtxCode::fresh(Kind kind) { return {kind, counts_[number_of(kind)]++}; }
 
+PtxOperand PtxCode::unknown_zero(Kind kind) {
+  const Operand zero = fresh(kind);
+  put(kind == Kind::Wide ? "ld.const.u64 " : "ld.const.u32 ", zero, ", [_zero]");
+  return zero;
+}
+
 std::string PtxCode::unique(std::string_view name) {
   std::string text(name.substr(0, kLongName));
   std::uint32_t& wanted = taken_[text];
@@ -236,12 +242,12 @@ PtxValue PtxOps::whole(const PtxValue& value) {
   return {value.type, false, {bit.is_literal() ? bit : either(Kind::Word, bit, kOne, kZero)}};
 }
 
-// One of two numbers. Where ptxas sees `or` of two selp that give a number or 0, a test of it and a
-// test beside that, it makes wrong code; for selp that give 0 or a number it does not.
+// One of two values. Where ptxas knows that a selp gives a number or 0, it makes wrong code of an
+// `or` of two such that is tested beside something else; so it does not get to know the 0.
 PtxOperand PtxOps::either(Kind kind, Operand condition, Operand yes, Operand no) {
-  if (yes.is_literal() && no.is(0)) {
-    condition = code_.predicate("not", "pred", {condition});
-    std::swap(yes, no);
+  if (yes.is_literal() && no.is_literal()) {
+    if (yes.is(0)) yes = code_.unknown_zero(kind);
+    if (no.is(0)) no = code_.unknown_zero(kind);
   }
   return code_.make(kind, "selp", spelling(kind).type, {yes, no, condition});
 }
@@ -250,10 +256,8 @@ PtxOperand PtxOps::truth(const PtxValue& value) {
   const Operand& part = value.parts[0];
   if (value.is_test) return code_.in_register(part, Kind::Predicate);
   if (part.is_literal()) return code_.in_register(literal(part.value != 0), Kind::Predicate);
-  const Pair wide = ptx_kind(value.type) == Kind::Wide ? halves(part) : Pair{part, {}};
-  const Operand any =
-      wide.high.exists() ? code_.word("or", "b32", {wide.low, wide.high}) : wide.low;
-  return code_.predicate("setp.ne", "u32", {any, kZero});
+  const bool is_wide = ptx_kind(value.type) == Kind::Wide;
+  return code_.predicate("setp.ne", is_wide ? "u64" : "u32", {part, kZero});
 }
 
 PtxOps::Pair PtxOps::halves(Operand wide) {

@@ -50,6 +50,8 @@ class PtxCode {
 
   static Operand literal(std::uint64_t value) { return {Kind::Literal, value}; }
   Operand fresh(Kind kind);
+  // A register with a 0 of which ptxas knows nothing (docs/backends/cuda.md).
+  Operand unknown_zero(Kind kind);
   // A register for somebody's name; `is_mutable` when it is written more than once.
   Operand named(Kind kind, std::string_view name, bool is_mutable);
   // What is declared elsewhere, such as a parameter.
