@@ -52,6 +52,7 @@ std::vector<Law> laws_of(const OperationInfo& row, DataType type) {
       } else if (kind == 'b') {
         arguments.emplace_back(TypedBits{DataType::Bool, {{word == "true"}}});
       } else {
+        assert(kind == 'v');  // no row has a direction
         const bool second = law.kind == LawKind::RightIdentity;
         const DataType wanted = second ? second_operand(row.op, type) : result_of(row.op, type);
         arguments.emplace_back(constant(wanted, word, type));
