@@ -187,7 +187,9 @@ vyre_access access_of(vyre::BufferAccess access) {
     case vyre::BufferAccess::ReadOnly: return VYRE_READ;
     case vyre::BufferAccess::ReadWrite: return VYRE_READ_WRITE;
     case vyre::BufferAccess::Uniform: return VYRE_UNIFORM;
-    case vyre::BufferAccess::Workgroup: return VYRE_WORKGROUP;
+    case vyre::BufferAccess::Workgroup:
+    case vyre::BufferAccess::Private:
+    case vyre::BufferAccess::Constant: return VYRE_WORKGROUP;
   }
   return VYRE_READ;
 }

@@ -182,10 +182,10 @@ TEST_F(Formulas, OfBodiesAgreeWithTheInterpreter) {
     // A few of those with statements; for all of them the solver would take its time.
     if (op->body.stmts.size() < 3 || random.below(is_long() ? 4 : 40) != 0) continue;
     if (op->signature.inputs.empty()) continue;
-    const Result<Op> flat = inline_calls(*op, library);
+    const Result<FlatOp> flat = inline_calls(*op, library);
     ASSERT_TRUE(flat.ok());
     Differences differences(op->signature.inputs);
-    const Result<Symbol> result = differences.formula().apply(*flat, differences.variables());
+    const Result<Symbol> result = differences.formula().apply(flat->op, differences.variables());
     if (!result.ok()) continue;  // a loop with other bounds
     const Script script = make_script(link(*op, library));
     Machine<NoWatch> machine(script, {}, control, watch);

@@ -856,7 +856,10 @@ int weight_of(Operation op) {
     case Operation::Vec2:
     case Operation::Vec4:
     case Operation::Lane:
-    case Operation::Call: break;  // in no pattern
+    case Operation::NumWorkgroups:
+#define WRITTEN(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;  // in no pattern
   }
   return 0;
 }

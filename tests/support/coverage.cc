@@ -356,13 +356,19 @@ void Finder::visit_expr(ExprId id) {
     case Operation::Lane: return is(lane_name(types_[args[0]], expr.detail));
     case Operation::InvocationId:
     case Operation::WorkgroupId:
-    case Operation::LocalId: return is(id_name(expr.op, expr.detail));
+    case Operation::LocalId:
+    case Operation::NumWorkgroups: return is(id_name(expr.op, expr.detail));
     case Operation::Length:
       return is(of_buffer("length", buffer(expr.imm).access, buffer(expr.imm).element));
     case Operation::Select: is(joined("select by ", text(types_[args[0]]))); break;
     case Operation::Cast: is(cast_name(types_[args[0]], types_[id])); break;
     case Operation::Load: visit_access("load", BufferId{expr.imm}, args[0]); break;
     case Operation::Call: visit_call(body_.callees[expr.imm]); break;
+    case Operation::Element: return is("element of an array");
+    case Operation::Array: return is("list of elements");
+    case Operation::Table: return is("table");
+    case Operation::Count: return is("length of an array");
+    case Operation::Zeros: return is("array of zeros");
     case Operation::Literal:
     case Operation::Local:
 #define OPERATION(name, tag) case Operation::name:
@@ -449,7 +455,7 @@ void Finder::visit_statement(std::uint32_t i) {
         stack_.open(i)->divergent = mentions_ids(loop.from) || mentions_ids(loop.to);
         is(joined("loops nested ", std::to_string(loops()), " deep"));
       },
-      [&](const Block&) { stack_.open(i); }, Nothing<Let, Assign>());
+      [&](const Block&) { stack_.open(i); }, Nothing<Let, Assign, SetElement, Continue, Collective>());
 }
 
 std::set<std::string_view> shapes_of(const std::array<std::uint32_t, 3>& extents) {

@@ -664,6 +664,8 @@ TEST(Execution, AtomicsOnOneElementHaveOneOrder) {
         case AtomicOp::Max: x = std::max(x, update.value); break;
         case AtomicOp::Exchange: x = update.value; break;
         case AtomicOp::CompareExchange: x = x == update.expected ? update.value : x; break;
+        case AtomicOp::Load: break;
+        case AtomicOp::Store: x = update.value; break;
       }
     }
     possible.insert(outcome);

@@ -10,6 +10,7 @@
 #include "vyre/base/random.h"
 #include "vyre/base/text.h"
 #include "vyre/base/zeroed.h"
+#include "vyre/ir/walk.h"
 
 namespace vyre {
 namespace {
@@ -71,6 +72,10 @@ std::string_view elements_hint(DataType type) {
     case DataType::U128: return "numbers below 2^128, as in 1,2,0xff";
     case DataType::Vec2U32:
     case DataType::Vec4U32: return "lanes from 0 to 4294967295, one vector after the other";
+    case DataType::U8: return "numbers from 0 to 255, as in 1,2,0xff";
+    case DataType::U16: return "numbers from 0 to 65535, as in 1,2,0xffff";
+    case DataType::I8: return "numbers from -128 to 127, as in -1,2,0x7f";
+    case DataType::I16: return "numbers from -32768 to 32767, as in -1,2,0x7fff";
     case DataType::Bool: return "true, false, 1 or 0, as in true,false";
     case DataType::Bytes: return "bytes from 0 to 255, as in 104,105,0xff";
     case DataType::Unknown: break;
@@ -102,7 +107,7 @@ template <class Next>
 void fill(Bytes& bytes, std::size_t each, Next next) {
   for (std::size_t at = 0; at < bytes.size(); at += each) {
     const Wide number = next();
-    std::memcpy(bytes.data() + at, &number, each);
+    std::memcpy(bytes.data() + at, &number, std::min(each, bytes.size() - at));
   }
 }
 
@@ -354,8 +359,9 @@ Result<Bytes> read_data(const BufferDecl& buffer, std::string_view data, std::ui
 }
 
 Bits element_at(DataType element, std::span<const std::byte> bytes, std::size_t index) {
-  Bits bits;
-  std::memcpy(bits.lanes.data(), bytes.data() + index * stride(element), stride(element));
+  Bits bits = load_element(element, bytes, index);
+  // Of a bool that nobody stored to, all bits are shown.
+  if (element == DataType::Bool) std::memcpy(bits.lanes.data(), &bytes[index * 4], 4);
   return bits;
 }
 

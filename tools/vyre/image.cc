@@ -19,6 +19,10 @@ constexpr std::uint32_t kMaxSide = 1 << 20;
 bool is_gray_by_default(DataType element, std::uint64_t bytes, std::uint64_t pixels) {
   switch (element) {
     case DataType::Bool:
+    case DataType::U8:
+    case DataType::I8:
+    case DataType::U16:
+    case DataType::I16:
     case DataType::U64:
     case DataType::U128: return true;
     case DataType::Bytes: return bytes < 4 * pixels;

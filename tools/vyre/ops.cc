@@ -117,9 +117,9 @@ std::string describe(const Op& op, const Registry& registry) {
     }
   }
   if (op.body.callees.empty()) return out;
-  const Result<Op> flat = inline_calls(op, registry);
-  if (!flat.ok()) return out;
-  return out + "\nwithout calls:\n" + print(Module{{*flat}});
+  const Result<FlatOp> flat = inline_calls(op, registry);
+  if (!flat.ok() || !flat->memory.empty()) return out;
+  return out + "\nwithout calls:\n" + print(Module{{flat->op}});
 }
 
 // --- Searching ----------------------------------------------------------------------------------

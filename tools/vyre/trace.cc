@@ -127,9 +127,9 @@ std::string value_text(const Tracing& tracing, const TracedAccess& access) {
 std::string outside_text(const Tracing& tracing, const TracedAccess& access) {
   const BufferDecl& buffer = buffer_of(tracing, access);
   const std::size_t length =
-      buffer.access == BufferAccess::Workgroup
-          ? buffer.count
-          : tracing.request.contents[access.buffer.index].size() / stride(buffer.element);
+      is_bound(buffer.access)
+          ? tracing.request.contents[access.buffer.index].size() / stride(buffer.element)
+          : buffer.count;
   return "out of bounds: " + buffer.name + " has " + plural(length, "element");
 }
 
@@ -147,13 +147,16 @@ std::string_view kind_of(const Body& body, const Step& step) {
   switch (step.kind) {
     case Step::Kind::Set:
       return std::holds_alternative<Let>(body.stmts[step.stmt]) ? "let" : "assign";
+    case Step::Kind::SetElement:
     case Step::Kind::Store: return "store";
+    case Step::Kind::Collective: return "collective";
     case Step::Kind::Atomic: return "atomic";
     case Step::Kind::Branch: return "if";
     case Step::Kind::Enter:
     case Step::Kind::Again: return "for";
     // The end of a `then` block jumps too.
     case Step::Kind::Jump:
+      if (std::holds_alternative<Continue>(body.stmts[step.stmt])) return "continue";
       return std::holds_alternative<Break>(body.stmts[step.stmt]) ? "break" : "";
     case Step::Kind::Barrier: return "barrier";
     case Step::Kind::Return: return step.stmt == body.stmts.size() ? "end" : "return";
@@ -231,6 +234,8 @@ std::optional<Event> describe(Tracing& tracing, const TracedStep& traced) {
     }
     case Step::Kind::Enter:
     case Step::Kind::Again: describe_round(tracing, traced, event); break;
+    case Step::Kind::SetElement:
+    case Step::Kind::Collective:
     case Step::Kind::Jump:
     case Step::Kind::Barrier:
     case Step::Kind::Return: break;

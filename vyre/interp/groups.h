@@ -92,7 +92,7 @@ Result<RunStats> run_watched(const Script& script, const Grid& grid,
                              std::span<const Memory> buffers, const RunOptions& options,
                              Watch& watch) {
   const Groups groups(grid, options.schedule);
-  Control control{options, groups.count()};
+  Control control{options, groups.count(), grid};
   run_groups(script, buffers, groups, control, watch);
   return control.result();
 }

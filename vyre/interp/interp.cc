@@ -64,7 +64,7 @@ std::vector<StmtId> ordered_atomics(const Program& program) {
 Result<RunStats> interpret(const Script& script, const Grid& grid, std::span<const Memory> buffers,
                            const RunOptions& options) {
   const Groups groups(grid, options.schedule);
-  Control control{options, groups.count()};
+  Control control{options, groups.count(), grid};
   const std::uint64_t threads = thread_count(script, groups.count(), options);
   control.threaded = threads > 1;
   const auto work = [&](bool reports) {

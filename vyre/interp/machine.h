@@ -35,6 +35,7 @@ struct NoWatch {
 struct Control {
   const RunOptions& options;
   const std::uint64_t groups;
+  const Grid grid = {};
   std::atomic<std::uint64_t> begun = 0;     // of the groups; the number of the next one
   std::atomic<std::uint64_t> finished = 0;  // of the groups
   bool threaded = false;                    // machines run at the same time
@@ -91,7 +92,17 @@ class ElementAccess {
   Bits load(const Elements& from, std::uint32_t index) const {
     std::byte* at = from.bytes + std::uint64_t{index} * from.bytes_each;
     Bits bits;
-    if (from.bytes_each == 4) {
+    if (from.bytes_each == 1) {
+      const std::uint8_t value = word<std::uint8_t>(at).load(std::memory_order_relaxed);
+      bits.lanes[0] = from.element == DataType::I8
+                          ? static_cast<std::uint32_t>(static_cast<std::int8_t>(value))
+                          : value;
+    } else if (from.bytes_each == 2) {
+      const std::uint16_t value = word<std::uint16_t>(at).load(std::memory_order_relaxed);
+      bits.lanes[0] = from.element == DataType::I16
+                          ? static_cast<std::uint32_t>(static_cast<std::int16_t>(value))
+                          : value;
+    } else if (from.bytes_each == 4) {
       bits.lanes[0] = word<std::uint32_t>(at).load(std::memory_order_relaxed);
       if (from.element == DataType::Bool) bits.lanes[0] = bits.lanes[0] != 0;
     } else if (from.bytes_each == 8) {
@@ -105,7 +116,13 @@ class ElementAccess {
 
   void store(const Elements& to, std::uint32_t index, const Bits& bits) const {
     std::byte* at = to.bytes + std::uint64_t{index} * to.bytes_each;
-    if (to.bytes_each == 4) {
+    if (to.bytes_each == 1) {
+      word<std::uint8_t>(at).store(static_cast<std::uint8_t>(bits.lanes[0]),
+                                   std::memory_order_relaxed);
+    } else if (to.bytes_each == 2) {
+      word<std::uint16_t>(at).store(static_cast<std::uint16_t>(bits.lanes[0]),
+                                    std::memory_order_relaxed);
+    } else if (to.bytes_each == 4) {
       word<std::uint32_t>(at).store(bits.lanes[0], std::memory_order_relaxed);
     } else if (to.bytes_each == 8) {
       word<std::uint64_t>(at).store(bits.lanes[0] | std::uint64_t{bits.lanes[1]} << 32,
@@ -155,18 +172,33 @@ class Machine {
         keeps_all_(interleaved_ || script.has_barrier),
         reports_(reports),
         values_(script.body.values) {
+    const std::size_t kept = keeps_all_ ? invocations_ : 1;
     for (std::size_t i = 0; i < script.program().buffers.size(); ++i) {
       const BufferDecl& buffer = script.program().buffers[i];
       Memory memory = buffers[i];
-      if (buffer.access == BufferAccess::Workgroup) {
-        const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
-        memory = workgroup_memory_.emplace_back(bytes);
+      const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
+      switch (buffer.access) {
+        case BufferAccess::ReadOnly:
+        case BufferAccess::ReadWrite:
+        case BufferAccess::Uniform: break;
+        case BufferAccess::Workgroup: memory = group_memory_.emplace_back(bytes); break;
+        case BufferAccess::Private:
+          own_memory_.push_back({i, bytes});
+          memory = group_memory_.emplace_back(kept * bytes);
+          memory = memory.first(bytes);
+          break;
+        case BufferAccess::Constant: {
+          // Nothing stores to it.
+          const std::vector<std::byte>& table = buffer.contents.bytes();
+          memory = {const_cast<std::byte*>(table.data()), table.size()};
+          break;
+        }
       }
       elements_.push_back(elements_of(buffer, memory));
     }
-    const std::size_t kept = keeps_all_ ? invocations_ : 1;
     pcs_.resize(kept);
     locals_.resize(kept * script.body.locals);
+    if (script.has_barrier) contributions_.resize(invocations_);
     for (const BodyScript& op : script.ops)
       ops_.push_back({std::vector<Bits>(op.locals), op.values});
   }
@@ -184,7 +216,7 @@ class Machine {
   enum class Progress : std::uint8_t { Going, Ended, Stopped };
   void begin(const Ids& group) {
     group_ = group;
-    for (auto& memory : workgroup_memory_) std::ranges::fill(memory, std::byte{});
+    for (auto& memory : group_memory_) std::ranges::fill(memory, std::byte{});
     watch_.begin_group(group);
     std::ranges::fill(pcs_, 0);
     // Each workgroup has an order of its own, whichever machine runs it.
@@ -221,13 +253,16 @@ class Machine {
     return pass_barrier() ? Progress::Going : Progress::Stopped;
   }
 
-  // The result of one of the script's ops; it takes as many steps as it takes.
-  Bits call_op(std::uint32_t op, std::span<const Bits> arguments) {
+  // The result of one of the script's ops; it takes as many steps as it takes. `result` is the
+  // expression of the op that has it.
+  Bits call_op(std::uint32_t op, std::span<const Bits> arguments, ExprId* result = nullptr) {
     const Frame frame{&script_.ops[op], ops_[op].locals.data(), ops_[op].values.data()};
     std::ranges::copy(arguments, frame.locals);
     std::uint32_t pc = 0;
     if (advance(frame, pc, false) != Pause::Ended) return {};
-    return frame.values[frame.script->steps[pc - 1].value.index];
+    const ExprId returned = frame.script->steps[pc - 1].value;
+    if (result != nullptr) *result = returned;
+    return frame.values[returned.index];
   }
 
   std::vector<Diagnostic> failure;
@@ -261,9 +296,32 @@ class Machine {
       diverged();
       return false;
     }
+    const Step& step = script_.body.steps[pcs_[waiting_[0]] - 1];
+    if (step.kind == Step::Kind::Collective) combine(step);
     watch_.barrier();
     line_up();
     return true;
+  }
+
+  // Gives every invocation the result of a collective to which all have contributed.
+  void combine(const Step& step) {
+    const CollectiveInfo& row = info(step.collective);
+    const auto give = [&](std::uint32_t to, const Bits& bits) {
+      locals_[std::size_t{to} * script_.body.locals + step.local.index] = bits;
+    };
+    Bits sum = collective_identity(step.collective, step.type);
+    for (std::uint32_t i = 0; i < invocations_; ++i) {
+      const Contribution& own = contributions_[i];
+      if (row.chooses()) {
+        give(i, own.chosen < invocations_ ? contributions_[own.chosen].value : Bits{});
+        continue;
+      }
+      if (row.shape == CollectiveShape::Before) give(i, sum);
+      sum = eval(row.operation, step.type, sum, own.value);
+    }
+    for (std::uint32_t i = 0; i < invocations_ && row.shape == CollectiveShape::All; ++i) {
+      give(i, sum);
+    }
   }
 
   Pause turn(std::uint32_t invocation) {
@@ -271,6 +329,13 @@ class Machine {
     local_ = local_ids(script_.program(), invocation);
     const std::size_t kept = keeps_all_ ? invocation : 0;
     if (!keeps_all_) pcs_[0] = 0;
+    for (std::size_t k = 0; k < own_memory_.size(); ++k) {
+      const auto [buffer, bytes] = own_memory_[k];
+      std::byte* const all = elements_[buffer].bytes - own_at_ * bytes;
+      elements_[buffer].bytes = all + kept * bytes;
+      if (!keeps_all_) std::fill_n(all, bytes, std::byte{});
+    }
+    own_at_ = kept;
     const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
     return advance(frame, pcs_[kept], interleaved_);
   }
@@ -298,7 +363,17 @@ class Machine {
   Pause execute(const Frame& frame, const Step& step, std::uint32_t& pc) {
     const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
     switch (step.kind) {
-      case Step::Kind::Set: frame.locals[step.local.index] = frame.values[step.value.index]; break;
+      case Step::Kind::Set: set(frame, step); break;
+      case Step::Kind::SetElement: {
+        const ArrayPlace& array = frame.script->local_arrays[step.local.index];
+        const std::uint32_t index = value(step.index);
+        if (index < array.count) frame.locals[array.first + index] = frame.values[step.value.index];
+        break;
+      }
+      case Step::Kind::Collective:
+        contributions_[invocation_] = {frame.values[step.value.index],
+                                       step.from.exists() ? value(step.from) : 0};
+        return Pause::Barrier;
       case Step::Kind::Store: store(step, value(step.index), frame.values[step.value.index]); break;
       case Step::Kind::Atomic: {
         const std::uint32_t old = update(frame, step);
@@ -325,6 +400,24 @@ class Machine {
     return Pause::Turn;
   }
 
+  void set(const Frame& frame, const Step& step) {
+    const ArrayPlace& array = frame.script->local_arrays[step.local.index];
+    frame.locals[step.local.index] = frame.values[step.value.index];
+    if (array.count == 0) return;
+    const std::span<const Bits> from = array_of(frame, step.value);
+    if (from.data() != frame.locals + array.first) {
+      std::ranges::copy(from, frame.locals + array.first);
+    }
+  }
+
+  std::span<const Bits> array_of(const Frame& frame, ExprId id) const {
+    const ArrayPlace& array = frame.script->value_arrays[id.index];
+    const Bits* all = array.home == ArrayPlace::Home::Locals   ? frame.locals
+                      : array.home == ArrayPlace::Home::Values ? frame.values
+                                                               : frame.script->tables.data();
+    return {all + array.first, array.count};
+  }
+
   void evaluate(const Frame& frame, const Step& step) {
     evaluations_ += step.last - step.first;
     for (std::uint32_t i = step.first; i < step.last; ++i) {
@@ -338,8 +431,8 @@ class Machine {
       return frame.values[node.args[arg].index];
     };
     const auto lane = [&](std::size_t arg) { return value(arg).lanes[0]; };
-    const auto listed = [&](std::size_t arg) {
-      return frame.values[frame.script->operands[node.args[0].index + arg].index].lanes[0];
+    const auto listed = [&](std::size_t arg) -> const Bits& {
+      return frame.values[frame.script->operands[node.args[0].index + arg].index];
     };
     switch (node.op) {
       case Operation::Literal: break;  // never among the nodes
@@ -362,7 +455,25 @@ class Machine {
       case Operation::Cast:
         return eval_cast(node.type, static_cast<DataType>(node.detail), value(0));
       case Operation::Vec2: return {{lane(0), lane(1)}};
-      case Operation::Vec4: return {{listed(0), listed(1), listed(2), listed(3)}};
+      case Operation::Vec4: {
+        Bits vector;
+        for (std::size_t i = 0; i < 4; ++i) vector.lanes[i] = listed(i).lanes[0];
+        return vector;
+      }
+      case Operation::NumWorkgroups: return {{control_.grid[node.detail]}};
+      case Operation::Table:
+      case Operation::Zeros: break;  // they are where they are
+      case Operation::Count: return {{element_count(node.type)}};
+      case Operation::Array: {
+        const ArrayPlace& array = frame.script->value_arrays[node.id];
+        for (std::uint32_t i = 0; i < array.count; ++i) frame.values[array.first + i] = listed(i);
+        break;
+      }
+      case Operation::Element: {
+        const std::span<const Bits> array = array_of(frame, node.args[0]);
+        const std::uint32_t index = lane(1);
+        return index < array.size() ? array[index] : Bits{};
+      }
       case Operation::Lane: return {{value(0).lanes[node.detail]}};
       case Operation::Call: return call(frame, node);
 #define OPERATION(name, tag) case Operation::name:
@@ -374,11 +485,22 @@ class Machine {
 
   // An op does not call itself, directly or through others, so one frame for each is enough.
   Bits call(const Frame& caller, const Node& node) {
+    OpFrame& callee = ops_[node.imm];
+    const BodyScript& script = script_.ops[node.imm];
     for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
-      ops_[node.imm].locals[i] =
-          caller.values[caller.script->operands[node.args[0].index + i].index];
+      const ExprId argument = caller.script->operands[node.args[0].index + i];
+      callee.locals[i] = caller.values[argument.index];
+      std::ranges::copy(array_of(caller, argument),
+                        callee.locals.begin() + script.local_arrays[i].first);
     }
-    return call_op(node.imm, {});
+    ExprId result;
+    const Bits bits = call_op(node.imm, {}, &result);
+    if (result.exists()) {
+      const Frame frame{&script, callee.locals.data(), callee.values.data()};
+      std::ranges::copy(array_of(frame, result),
+                        caller.values + caller.script->value_arrays[node.id].first);
+    }
+    return bits;
   }
 
   void store(const Step& step, std::uint32_t index, const Bits& value) {
@@ -446,7 +568,18 @@ class Machine {
   Watch& watch_;
   ElementAccess access_;
   std::vector<Elements> elements_;
-  std::vector<std::vector<std::byte>> workgroup_memory_;
+  struct OwnMemory {
+    std::size_t buffer;
+    std::size_t bytes;  // of each invocation
+  };
+  struct Contribution {
+    Bits value;
+    std::uint32_t chosen = 0;  // the number of an invocation
+  };
+  std::deque<std::vector<std::byte>> group_memory_;  // of the workgroup, and of its invocations
+  std::vector<OwnMemory> own_memory_;
+  std::size_t own_at_ = 0;  // of whose memory `elements_` are
+  std::vector<Contribution> contributions_;
   const std::uint32_t invocations_;  // in a workgroup
   const bool interleaved_;           // invocations take turns after each statement
   const bool keeps_all_;             // the state of all invocations, not just of one

@@ -22,6 +22,7 @@ class ScriptMaker {
     script_.locals = static_cast<std::uint32_t>(body_.locals.size());
     script_.operands = body_.operands;
     script_.values.resize(body_.exprs.size());
+    place_arrays();
     for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
       if (body_.exprs[i].op == Operation::Literal) {
         script_.values[i] = literal_bits(body_, body_.exprs[i]);
@@ -47,7 +48,41 @@ class ScriptMaker {
  private:
   struct Frame : OpenBlock {
     std::vector<std::uint32_t> jumps;  // the steps that jump to its end; of a loop Enter is first
+    std::vector<std::uint32_t> continues;  // of a loop: the steps that jump to its next round
   };
+
+  void place_arrays() {
+    script_.local_arrays.resize(body_.locals.size());
+    script_.value_arrays.resize(body_.exprs.size());
+    using Home = ArrayPlace::Home;
+    std::vector<ArrayPlace> tables;
+    for (const ConstTable& table : body_.tables) {
+      tables.push_back(
+          {Home::Tables, static_cast<std::uint32_t>(script_.tables.size()), table.count()});
+      for (std::uint32_t k = 0; k < table.count(); ++k) {
+        script_.tables.push_back(load_element(table.element, table.contents.bytes(), k));
+      }
+    }
+    for (std::size_t i = 0; i < body_.locals.size(); ++i) {
+      const std::uint32_t count = element_count(types_.locals[i]);
+      script_.local_arrays[i] = {Home::Locals, script_.locals, count};
+      script_.locals += count;
+    }
+    for (std::size_t i = 0; i < body_.exprs.size(); ++i) {
+      const std::uint32_t count = element_count(types_.exprs[i]);
+      const Expr& expr = body_.exprs[i];
+      if (count == 0) continue;
+      if (expr.op == Operation::Local) {
+        script_.value_arrays[i] = script_.local_arrays[expr.imm];
+      } else if (expr.op == Operation::Table) {
+        script_.value_arrays[i] = tables[expr.imm];
+      } else {
+        const auto first = static_cast<std::uint32_t>(script_.values.size());
+        script_.value_arrays[i] = {Home::Values, first, count};
+        script_.values.resize(first + count);
+      }
+    }
+  }
 
   void statement(std::uint32_t i, std::vector<Frame>& frames) {
     using Kind = Step::Kind;
@@ -83,9 +118,26 @@ class ScriptMaker {
                       .from = loop.from};
         },
         [&](const Break&) {
-          auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
-          loop->jumps.push_back(here());
+          loop_of(frames).jumps.push_back(here());
           return Step{.kind = Kind::Jump};
+        },
+        [&](const Continue&) {
+          loop_of(frames).continues.push_back(here());
+          return Step{.kind = Kind::Jump};
+        },
+        [](const SetElement& set) {
+          return Step{.kind = Kind::SetElement,
+                      .local = set.local,
+                      .index = set.index,
+                      .value = set.value};
+        },
+        [&](const Collective& collective) {
+          return Step{.kind = Kind::Collective,
+                      .collective = collective.op,
+                      .type = types_[collective.value],
+                      .local = collective.result,
+                      .value = collective.value,
+                      .from = collective.invocation};
         },
         [](const Return& result) { return Step{.kind = Kind::Return, .value = result.value}; },
         [](const Barrier&) { return Step{.kind = Kind::Barrier}; },
@@ -95,9 +147,14 @@ class ScriptMaker {
     add(step);
   }
 
+  static Frame& loop_of(std::vector<Frame>& frames) {
+    return *std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
+  }
+
   // `now` is the block that is open after it.
   void close(const Frame& block, Frame& now) {
     if (block.is_loop) {
+      for (std::uint32_t jump : block.continues) script_.steps[jump].target = here();
       Step again = script_.steps[block.jumps[0]];
       again.kind = Step::Kind::Again;
       again.first = again.last = 0;
@@ -168,8 +225,9 @@ Script make_script(const Linked& linked) {
   for (const auto& op : linked.ops()) {
     script.ops.push_back(body_script(op->body, {}, op->signature.inputs));
   }
-  script.has_barrier = std::ranges::any_of(
-      program.body.stmts, [](const Stmt& s) { return std::holds_alternative<Barrier>(s); });
+  script.has_barrier = std::ranges::any_of(program.body.stmts, [](const Stmt& s) {
+    return std::holds_alternative<Barrier>(s) || std::holds_alternative<Collective>(s);
+  });
   return script;
 }
 

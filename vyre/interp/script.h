@@ -20,9 +20,18 @@ struct Node {
   std::array<ExprId, 3> args;
 };
 
+// Where the elements of an array are while a body runs.
+struct ArrayPlace {
+  enum class Home : std::uint8_t { Locals, Values, Tables };
+  Home home = Home::Locals;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;  // 0: it is no array
+};
+
 struct Step {
   enum class Kind : std::uint8_t {
-    Set,  // `let` and assignment
+    Set,         // `let` and assignment
+    SetElement,  // of an array
     Store,
     Atomic,
     Branch,  // to `target` when the condition is zero
@@ -30,10 +39,13 @@ struct Step {
     Again,   // the next round of a loop, which begins at `target`, or on
     Jump,
     Barrier,
+    Collective,
     Return,
   };
   Kind kind = Kind::Return;
   AtomicOp atomic = AtomicOp::Add;
+  CollectiveOp collective = CollectiveOp::Add;
+  DataType type = DataType::Unknown;  // of a collective's value
   std::uint32_t stmt = 0;   // the statement that it is or belongs to
   std::uint32_t first = 0;  // its expressions, in BodyScript::nodes
   std::uint32_t last = 0;
@@ -44,16 +56,20 @@ struct Step {
   ExprId index = {};
   ExprId expected = {};
   ExprId value = {};  // stored, assigned, returned; condition; end of a loop
-  ExprId from = {};
+  ExprId from = {};        // the begin of a loop; of a collective the invocation it chooses
 };
 
-// One body. `locals` counts also the limits of loops, which come after the declared locals.
+// One body. Of an array the elements are among the locals or values, after all others. `locals`
+// counts them, and the limits of loops, which come after the declared locals.
 struct BodyScript {
   std::vector<Step> steps;
   std::vector<Node> nodes;
   std::vector<ExprId> operands;
   std::vector<Bits> values;  // per expression; those of literals are filled in
   std::uint32_t locals = 0;
+  std::vector<ArrayPlace> local_arrays;  // per local
+  std::vector<ArrayPlace> value_arrays;  // per expression; of a local or table, the elements of that
+  std::vector<Bits> tables;
 };
 
 struct Script {

@@ -146,7 +146,11 @@ Bits eval(Operation op, DataType type, const Bits& a, const Bits& b) {
       }
       break;
     case DataType::Unknown:
-    case DataType::Bytes: break;  // in no operation's set
+    case DataType::Bytes:
+    case DataType::U8:
+    case DataType::U16:
+    case DataType::I8:
+    case DataType::I16: break;  // in no operation's set
   }
   return result;
 }
@@ -187,8 +191,26 @@ u32 eval_atomic(AtomicOp op, DataType type, u32 old, u32 expected, u32 value) {
     case AtomicOp::Max: return apply(Operation::Max);
     case AtomicOp::Exchange: return value;
     case AtomicOp::CompareExchange: return old == expected ? value : old;
+    case AtomicOp::Load: return old;
+    case AtomicOp::Store: return value;
   }
   return old;
+}
+
+Bits collective_identity(CollectiveOp op, DataType type) {
+  // The least and the greatest number of the type.
+  const auto extreme = [&](bool greatest) {
+    Bits bits;
+    for (std::size_t i = 0; i < words(type); ++i) bits.lanes[i] = greatest ? ~u32{0} : 0;
+    if (has_sign(type)) bits.lanes[words(type) - 1] ^= u32{1} << 31;
+    return bits;
+  };
+  switch (info(op).operation) {
+    case Operation::Min: return extreme(true);
+    case Operation::Max: return extreme(false);
+    case Operation::BitAnd: return eval(Operation::BitNot, type, {}, {});
+    default: return {};
+  }
 }
 
 }  // namespace vyre

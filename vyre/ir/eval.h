@@ -21,4 +21,7 @@ Bits eval_cast(DataType source, DataType target, const Bits& value);
 std::uint32_t eval_atomic(AtomicOp op, DataType type, std::uint32_t old, std::uint32_t expected,
                           std::uint32_t value);
 
+// What a collective that combines values begins with: combined with it, a value stays as it is.
+Bits collective_identity(CollectiveOp op, DataType type);
+
 }  // namespace vyre

@@ -108,6 +108,23 @@ std::uint32_t Interner::constant(const Bits& bits) {
   return index;
 }
 
+ExprId Interner::zero(DataType type) {
+  if (is_array(type)) return make(Operation::Zeros, 0, static_cast<std::uint32_t>(type), {});
+  if (!is_vector(type)) return literal(type, {});
+  const ExprId lane = literal(DataType::U32, {});
+  const std::array<ExprId, 4> lanes{lane, lane, lane, lane};
+  const std::size_t count = lane_count(type);
+  return make(count == 4 ? Operation::Vec4 : Operation::Vec2, 0, 0, std::span(lanes).first(count));
+}
+
+// A body has few tables, and most that are not the same have another name.
+ExprId Interner::table(const ConstTable& table) {
+  const auto found = std::ranges::find(body_.tables, table);
+  const auto index = static_cast<std::uint32_t>(found - body_.tables.begin());
+  if (found == body_.tables.end()) body_.tables.push_back(table);
+  return make(Operation::Table, 0, index, {});
+}
+
 std::uint32_t Interner::callee(std::string_view id) {
   std::vector<std::string>& table = body_.callees;
   const std::uint32_t index = find_or_add(
@@ -139,6 +156,7 @@ Body canonical(const Body& body, std::uint32_t parameters, bool distinct) {
     if (expr.op == Operation::Literal && is_wide(type_of_detail(expr))) {
       return interner.literal(type_of_detail(expr), body.constants[expr.imm]);
     }
+    if (expr.op == Operation::Table) return interner.table(body.tables[expr.imm]);
     if (expr.op == Operation::Local) {
       expr.imm = (expr.imm < locals.size() ? locals[expr.imm] : LocalId{}).index;
     }

@@ -26,6 +26,12 @@ class Interner {
     return make(Operation::Call, 0, callee(id), args);
   }
   std::uint32_t callee(std::string_view id);  // its index in `callees`
+  ExprId array(std::span<const ExprId> elements) { return make(Operation::Array, 0, 0, elements); }
+  ExprId zero(DataType type);  // also of vectors and arrays
+  ExprId element(ExprId array, ExprId index) {
+    return make(Operation::Element, 0, 0, std::array{array, index});
+  }
+  ExprId table(const ConstTable& table);
 
   // Any expression; `args` go to the operand list where the operation wants that.
   ExprId make(Operation op, std::uint8_t detail, std::uint32_t imm, std::span<const ExprId> args);

@@ -11,12 +11,18 @@ constexpr AtomicInfo kAtomics[] = {
 #include "vyre/ir/ops.def"
 };
 
+constexpr CollectiveInfo kCollectives[] = {
+#define COLLECTIVE(name, text, tag, operation, shape, meaning) \
+  {CollectiveOp::name, text, Operation::operation, CollectiveShape::shape, meaning},
+#include "vyre/ir/ops.def"
+};
+
 constexpr LawInfo kLaws[] = {
 #define LAW(name, text, tag, arguments, meaning) {LawKind::name, text, arguments, meaning},
 #include "vyre/ir/laws.def"
 };
 
-// Atomics and laws are found by their tags.
+// These are found by their tags.
 template <class Rows>
 constexpr bool in_order(const Rows& rows, auto tag_of) {
   for (std::size_t i = 0; i < std::size(rows); ++i) {
@@ -25,6 +31,7 @@ constexpr bool in_order(const Rows& rows, auto tag_of) {
   return true;
 }
 static_assert(in_order(kAtomics, [](const AtomicInfo& row) { return row.op; }));
+static_assert(in_order(kCollectives, [](const CollectiveInfo& row) { return row.op; }));
 static_assert(in_order(kLaws, [](const LawInfo& row) { return row.kind; }));
 
 // No type is in two rows of a spelling.
@@ -65,6 +72,7 @@ Operation resolve(Operation op, DataType first) {
 std::string_view id_name(Operation op) {
   if (op == Operation::InvocationId) return "invocation_id";
   if (op == Operation::WorkgroupId) return "workgroup_id";
+  if (op == Operation::NumWorkgroups) return "num_workgroups";
   return op == Operation::LocalId ? "local_id" : "";
 }
 
@@ -81,6 +89,18 @@ const AtomicInfo* find_atomic(std::string_view text) { return find_text(kAtomics
 std::optional<AtomicOp> atomic_of_tag(std::uint32_t tag) {
   if (tag < 1 || tag > std::size(kAtomics)) return std::nullopt;
   return static_cast<AtomicOp>(tag);
+}
+
+std::span<const CollectiveInfo> all_collectives() { return kCollectives; }
+const CollectiveInfo& tables::info(CollectiveOp op) {
+  return kCollectives[static_cast<std::size_t>(op) - 1];
+}
+const CollectiveInfo* find_collective(std::string_view text) {
+  return find_text(kCollectives, text);
+}
+std::optional<CollectiveOp> collective_of_tag(std::uint32_t tag) {
+  if (tag < 1 || tag > std::size(kCollectives)) return std::nullopt;
+  return static_cast<CollectiveOp>(tag);
 }
 
 std::span<const LawInfo> all_laws() { return kLaws; }

@@ -1,7 +1,8 @@
-// Operations, atomics, statements and laws as enums with the facts of their rows in ops.def and
+// Operations, atomics, collectives, statements and laws as enums with the facts of their rows in ops.def and
 // laws.def. The value of an enumerator is its tag in the wire format.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -53,6 +54,32 @@ struct AtomicInfo {
 };
 const AtomicInfo& info(AtomicOp op);
 
+enum class CollectiveOp : std::uint8_t {
+#define COLLECTIVE(name, text, tag, ...) name = tag,
+#include "vyre/ir/ops.def"
+};
+
+// Which invocations a result comes from, and which of them get the same one.
+enum class CollectiveShape : std::uint8_t { All, Before, One, Own };
+
+struct CollectiveInfo {
+  CollectiveOp op;
+  std::string_view text;
+  Operation operation;
+  CollectiveShape shape;
+  std::string_view meaning;
+
+  // Whether it takes the number of an invocation.
+  constexpr bool chooses() const {
+    return shape == CollectiveShape::One || shape == CollectiveShape::Own;
+  }
+  // Whether the result is the same in the whole workgroup.
+  constexpr bool is_uniform() const {
+    return shape == CollectiveShape::All || shape == CollectiveShape::One;
+  }
+};
+const CollectiveInfo& info(CollectiveOp op);
+
 enum class LawKind : std::uint8_t {
 #define LAW(name, text, tag, ...) name = tag,
 #include "vyre/ir/laws.def"
@@ -70,6 +97,9 @@ const LawInfo& info(LawKind kind);
 using tables::AtomicInfo;
 using tables::AtomicOp;
 using tables::AtomicOrder;
+using tables::CollectiveInfo;
+using tables::CollectiveOp;
+using tables::CollectiveShape;
 using tables::Cost;
 using tables::LawInfo;
 using tables::LawKind;
@@ -118,13 +148,21 @@ constexpr int arity(Operation op) { return info(op).arity; }
 constexpr Signature signature(Operation op) { return info(op).signature; }
 constexpr TypeSet operand_types(Operation op) { return info(op).types; }
 constexpr Cost cost(Operation op) { return info(op).cost; }
+// Whether it is only in programs as they are written: none is left when calls are expanded.
+constexpr bool is_written(Operation op) {
+  constexpr Operation kWritten[] = {
+#define WRITTEN(name, tag) Operation::name,
+#include "vyre/ir/ops.def"
+  };
+  return std::ranges::find(kWritten, op) != std::end(kWritten);
+}
 constexpr bool is_form(Operation op) { return signature(op) == Signature::Form; }
 
 // Of the rows with the spelling of `op`, the one that takes a first operand of this type; `op`
 // where none does.
 Operation resolve(Operation op, DataType first);
 
-// "invocation_id", "workgroup_id" or "local_id"; of any other operation "".
+// "invocation_id", "workgroup_id", "local_id" or "num_workgroups"; of any other operation "".
 std::string_view id_name(Operation op);
 
 // A function by the name it is called with, such as "popcount".
@@ -145,11 +183,15 @@ constexpr bool gives_truth(Operation op) {
          op != Operation::Ctz;
 }
 
-// --- Atomics and laws ---------------------------------------------------------------------------
+// --- Atomics, collectives and laws --------------------------------------------------------------
 
 std::span<const AtomicInfo> all_atomics();
 const AtomicInfo* find_atomic(std::string_view text);
 std::optional<AtomicOp> atomic_of_tag(std::uint32_t tag);
+
+std::span<const CollectiveInfo> all_collectives();
+const CollectiveInfo* find_collective(std::string_view text);
+std::optional<CollectiveOp> collective_of_tag(std::uint32_t tag);
 
 std::span<const LawInfo> all_laws();
 const LawInfo* find_law(std::string_view text);

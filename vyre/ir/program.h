@@ -7,7 +7,7 @@
 //
 // What holds for every Body that parse(), decode() and Builder::finish() return:
 //  - Operands precede their users, so one forward loop over `exprs` sees operands first.
-//  - The numbering is canonical: expressions, locals, constants and callees are numbered in the
+//  - The numbering is canonical: expressions, locals, constants, tables and callees are numbered in
 //    order of their first visit when the statements are walked in order, operands first and left to
 //    right; nothing unreachable is kept. So equality of programs is equality of their tables.
 //  - Statements are stored in preorder. A compound statement knows where its blocks end, so the
@@ -53,9 +53,10 @@ struct Expr {
   std::uint8_t detail = 0;  // type tag of a literal or cast; axis of an id; lane
   std::uint16_t unused = 0;
   // Literal: its bits, or for a type wider than 32 bits its index in `constants`.
-  // Local: its LocalId. Load and Length: the BufferId. Call: the index in `callees`.
+  // Local: its LocalId. Load and Length: the BufferId. Call: the index in `callees`. Table:
+  // the index in `tables`. Zeros: its type.
   std::uint32_t imm = 0;
-  // Vec4 and Call: args[0] is the first index in `operands`, args[1] the count.
+  // Vec4, Array and Call: args[0] is the first index in `operands`, args[1] the count.
   std::array<ExprId, 3> args{ExprId{0u}, ExprId{0u}, ExprId{0u}};
 
   friend bool operator==(const Expr&, const Expr&) = default;
@@ -65,6 +66,21 @@ static_assert(sizeof(Expr) == 20);  // it is hashed, compared and copied by the 
 struct Local {
   std::string name;
   friend bool operator==(const Local&, const Local&) = default;
+};
+
+// An array of constants.
+struct ConstTable {
+  std::string name;
+  DataType element = DataType::U32;  // as in memory: it may be narrow
+  Contents contents;
+
+  std::uint32_t count() const {
+    return static_cast<std::uint32_t>(contents.bytes().size() / stride(element));
+  }
+  // The type of its value.
+  DataType type() const { return array_type(loaded_type(element), count()); }
+
+  friend bool operator==(const ConstTable&, const ConstTable&) = default;
 };
 
 struct Let {
@@ -89,7 +105,7 @@ struct Atomic {
   BufferId buffer;
   ExprId index;
   ExprId expected;  // only of a compare_exchange
-  ExprId value;
+  ExprId value;     // none of a load
   friend bool operator==(const Atomic&, const Atomic&) = default;
 };
 struct If {
@@ -119,9 +135,26 @@ struct Return {
 struct Barrier {
   friend bool operator==(const Barrier&, const Barrier&) = default;
 };
+struct SetElement {
+  LocalId local;  // an array
+  ExprId index;
+  ExprId value;
+  friend bool operator==(const SetElement&, const SetElement&) = default;
+};
+struct Continue {
+  friend bool operator==(const Continue&, const Continue&) = default;
+};
+struct Collective {
+  CollectiveOp op = CollectiveOp::Add;
+  LocalId result;
+  ExprId value;
+  ExprId invocation;  // whose value; only of a broadcast or a shuffle
+  friend bool operator==(const Collective&, const Collective&) = default;
+};
 
 // The alternatives are in the order of the STATEMENT rows of ops.def.
-using Stmt = std::variant<Let, Assign, Store, Atomic, If, For, Block, Break, Return, Barrier>;
+using Stmt = std::variant<Let, Assign, Store, Atomic, If, For, Block, Break, Return, Barrier,
+                          SetElement, Continue, Collective>;
 #define STATEMENT(name, tag, meaning) \
   static_assert(std::is_same_v<std::variant_alternative_t<tag - 1, Stmt>, name>);
 #include "vyre/ir/ops.def"
@@ -147,6 +180,7 @@ struct Body {
   std::vector<Expr> exprs;
   std::vector<ExprId> operands;
   std::vector<Bits> constants;
+  std::vector<ConstTable> tables;
   std::vector<std::string> callees;
   std::vector<Local> locals;
   std::vector<Stmt> stmts;

@@ -49,8 +49,17 @@ TypeSet cast_targets(DataType source) {
     case Bool:
     case U128: return type_set(U32, I32, Bool, U64, U128, Vec2U32, Vec4U32);
     case Bytes: return type_set(Bytes);
+    case U8:
+    case U16:
+    case I8:
+    case I16: return 0;
   }
-  return 0;
+  return 0;  // of an array
+}
+
+std::string tables::argument_text(DataType type) {
+  if (!is_array(type)) return std::string(text(type));
+  return std::string(text(element_type(type))) + "[" + std::to_string(element_count(type)) + "]";
 }
 
 void number_bindings(std::vector<BufferDecl>& buffers, const std::vector<bool>& bound) {
@@ -62,7 +71,7 @@ void number_bindings(std::vector<BufferDecl>& buffers, const std::vector<bool>& 
   std::uint32_t free = 0;
   auto next_taken = taken.begin();
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (bound[i] || buffers[i].access == BufferAccess::Workgroup) continue;
+    if (bound[i] || !is_bound(buffers[i].access)) continue;
     for (; next_taken != taken.end() && *next_taken <= free; ++next_taken) {
       if (*next_taken == free) ++free;
     }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,8 +18,9 @@ namespace vyre {
 // found without saying so: `using namespace vyre` leaves the name `info` free.
 namespace tables {
 
-// The value of an enumerator is its tag in the wire format.
-enum class DataType : std::uint8_t {
+// The value of an enumerator is its tag in the wire format. The type of an array is none of them:
+// it is that of its elements and their number, see array_type().
+enum class DataType : std::uint32_t {
   Unknown = 0,  // the type of an expression that is wrong or not resolved yet
 #define TYPE(name, text, tag, ...) name = tag,
 #include "vyre/ir/types.def"
@@ -33,27 +36,30 @@ struct TypeInfo {
   std::uint8_t lanes;
   std::uint8_t width;
   NumberKind kind;
+  DataType value;
 };
 
 inline constexpr TypeInfo kTypeRows[] = {
-#define TYPE(name, text, tag, bytes, lanes, width, kind) \
-  {DataType::name, #name, text, bytes, lanes, width, NumberKind::kind},
+#define TYPE(name, text, tag, bytes, lanes, width, kind, value) \
+  {DataType::name, #name, text, bytes, lanes, width, NumberKind::kind, DataType::value},
 #include "vyre/ir/types.def"
 };
 
 // By tag; some tags are still free.
-inline constexpr std::size_t kTypeTags = 16;
+inline constexpr std::size_t kTypeTags = 32;
 inline constexpr auto kTypesByTag = [] {
   std::array<TypeInfo, kTypeTags> types;
-  types.fill({DataType::Unknown, "Unknown", "?", 0, 0, 0, NumberKind::Unsigned});
+  types.fill({DataType::Unknown, "Unknown", "?", 0, 0, 0, NumberKind::Unsigned, DataType::Unknown});
   for (const TypeInfo& row : kTypeRows) types[static_cast<std::size_t>(row.type)] = row;
   return types;
 }();
+// An array has none of the facts of its elements: no operation takes it.
 constexpr const TypeInfo& info(DataType type) {
-  return kTypesByTag[static_cast<std::size_t>(type)];
+  const auto tag = static_cast<std::size_t>(type);
+  return kTypesByTag[tag < kTypeTags ? tag : 0];
 }
 inline std::string_view text(DataType type) { return info(type).text; }
-inline std::string argument_text(DataType type) { return std::string(text(type)); }
+std::string argument_text(DataType type);  // also of arrays: "u32[8]"
 
 }  // namespace tables
 using tables::DataType;
@@ -83,16 +89,52 @@ constexpr std::uint32_t lane_bits(DataType type) {
 }
 
 // The distance of two elements in a buffer: Bytes buffers are sequences of words.
-inline std::uint32_t stride(DataType element) {
+constexpr std::uint32_t stride(DataType element) {
   return element == DataType::Bytes ? 4 : min_bytes(element);
 }
 
 // The type that a load from a buffer with this element gives and a store to it takes.
-inline DataType loaded_type(DataType element) {
-  return element == DataType::Bytes ? DataType::U32 : element;
+constexpr DataType loaded_type(DataType element) { return info(element).value; }
+
+// Whether a value may have it; an element of a buffer may have any type that is no array.
+constexpr bool is_value_type(DataType type) { return loaded_type(type) == type; }
+
+// Elements that are smaller than the values that are loaded from them: u8, u16, i8 and i16.
+constexpr bool is_narrow(DataType element) {
+  return element != DataType::Bytes && min_bytes(element) < min_bytes(loaded_type(element));
 }
 
 constexpr bool is_vector(DataType type) { return lane_count(type) > 1; }
+
+// --- Arrays -------------------------------------------------------------------------------------
+
+inline constexpr std::uint32_t kMaxArrayCount = 4096;
+inline constexpr std::uint32_t kMaxArrayBytes = 16 << 10;
+inline constexpr std::uint32_t kMaxBodyArrays = 64 << 10;    // bytes of the arrays of a body
+inline constexpr std::uint32_t kMaxArrayMemory = 256 << 10;  // and when its calls are expanded
+inline constexpr std::uint32_t kMaxTableCount = 65536;
+inline constexpr std::uint32_t kMaxTableBytes = 256 << 10;
+
+// The type of `count` elements. Elements are values; those of a table may also be of a type that no
+// value has, and are as long in memory.
+constexpr DataType array_type(DataType element, std::uint32_t count) {
+  return static_cast<DataType>(static_cast<std::uint32_t>(element) | count << 8);
+}
+constexpr std::uint32_t element_count(DataType array) {
+  return static_cast<std::uint32_t>(array) >> 8;
+}
+constexpr bool is_array(DataType type) { return element_count(type) != 0; }
+constexpr DataType element_type(DataType array) {
+  return static_cast<DataType>(static_cast<std::uint32_t>(array) & 0xff);
+}
+
+// Whether locals, parameters and results may have it.
+constexpr bool is_variable_type(DataType type) {
+  const DataType element = element_type(type);
+  return element != DataType::Unknown && info(element).value == element &&
+         element_count(type) <= kMaxArrayCount &&
+         element_count(type) * info(element).bytes <= kMaxArrayBytes;
+}
 constexpr bool has_sign(DataType type) { return info(type).kind == NumberKind::Signed; }
 
 // A set of types, one bit for each tag.
@@ -103,7 +145,7 @@ constexpr TypeSet type_set(DataType first, Types... rest) {
   return (TypeSet{1} << static_cast<unsigned>(first)) | type_set(rest...);
 }
 constexpr bool contains(TypeSet set, DataType type) {
-  return (set >> static_cast<unsigned>(type)) & 1;
+  return !is_array(type) && ((set >> static_cast<unsigned>(type)) & 1) != 0;
 }
 std::string list_of(TypeSet set);  // "u32, i32 or bool"
 
@@ -112,7 +154,9 @@ namespace type_sets {
 using enum DataType;
 constexpr TypeSet types_that(bool (*fit)(const TypeInfo&)) {
   TypeSet set = 0;
-  for (const TypeInfo& row : kTypeRows) set |= fit(row) ? type_set(row.type) : 0;
+  for (const TypeInfo& row : kTypeRows) {
+    set |= row.value == row.type && fit(row) ? type_set(row.type) : 0;
+  }
   return set;
 }
 inline constexpr TypeSet Int =
@@ -124,6 +168,9 @@ inline constexpr TypeSet Unsigned =
 inline constexpr TypeSet Scalar = Int & types_that([](const TypeInfo& t) { return t.lanes == 1; });
 inline constexpr TypeSet HighHalf =
     Unsigned & types_that([](const TypeInfo& t) { return t.width <= 64; });
+// What collectives combine.
+inline constexpr TypeSet Combined =
+    Scalar & types_that([](const TypeInfo& t) { return t.width <= 64; });
 // What atomics update, and affine indices are made of.
 inline constexpr TypeSet Word =
     Scalar & types_that([](const TypeInfo& t) { return t.width == 32; });
@@ -137,7 +184,29 @@ inline bool cast_exists(DataType source, DataType target) {
 
 // --- Buffers ------------------------------------------------------------------------------------
 
-enum class BufferAccess : std::uint8_t { ReadOnly = 1, ReadWrite = 2, Uniform = 3, Workgroup = 4 };
+// Private and Constant memory is not declared: it is what the arrays and tables of a program become
+// when its calls are expanded. Each invocation has its own private memory, zero when it starts.
+enum class BufferAccess : std::uint8_t {
+  ReadOnly = 1,
+  ReadWrite = 2,
+  Uniform = 3,
+  Workgroup = 4,
+  Private = 5,
+  Constant = 6,
+};
+
+// Whether the host gives it.
+constexpr bool is_bound(BufferAccess access) {
+  switch (access) {
+    case BufferAccess::ReadOnly:
+    case BufferAccess::ReadWrite:
+    case BufferAccess::Uniform: return true;
+    case BufferAccess::Workgroup:
+    case BufferAccess::Private:
+    case BufferAccess::Constant: return false;
+  }
+  return false;
+}
 
 inline constexpr std::string_view kAccessTexts[] = {"read", "read_write", "uniform", "workgroup"};
 inline std::string_view text(BufferAccess access) {
@@ -146,12 +215,33 @@ inline std::string_view text(BufferAccess access) {
 
 inline constexpr std::uint32_t kMaxUniformBytes = 64 << 10;
 
+// Bytes that never change. Copies share them.
+class Contents {
+ public:
+  Contents() = default;
+  explicit Contents(std::vector<std::byte> bytes)
+      : bytes_(std::make_shared<const std::vector<std::byte>>(std::move(bytes))) {}
+
+  const std::vector<std::byte>& bytes() const {
+    static const std::vector<std::byte> none;
+    return bytes_ == nullptr ? none : *bytes_;
+  }
+
+  friend bool operator==(const Contents& a, const Contents& b) {
+    return a.bytes_ == b.bytes_ || a.bytes() == b.bytes();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
+};
+
 struct BufferDecl {
   std::string name;
   std::uint32_t binding = 0;  // 0 for workgroup buffers, which have none
   BufferAccess access = BufferAccess::ReadOnly;
   DataType element = DataType::U32;
   std::uint32_t count = 0;  // elements (words for Bytes); 0 means sized at dispatch
+  Contents contents = {};   // of Constant memory
 
   static BufferDecl storage(std::string name, std::uint32_t binding, BufferAccess access,
                             DataType element, std::uint32_t count = 0) {

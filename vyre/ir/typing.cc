@@ -4,6 +4,16 @@
 
 namespace vyre {
 
+std::optional<Diagnostic> variable_error(std::string_view what, DataType type) {
+  const DataType element = element_type(type);
+  const DataType value = loaded_type(element);
+  if (type == DataType::Unknown || is_variable_type(type)) return {};
+  if (element == DataType::Bytes) return diagnose<message::bytes_type>(what);
+  if (value != element) return diagnose<message::narrow_type>(what, element, value);
+  const std::uint64_t bytes = std::uint64_t{element_count(type)} * min_bytes(element);
+  return diagnose<message::array_size>(what, type, bytes);
+}
+
 Diagnostic condition_error(DataType type) {
   if (is_vector(type)) return diagnose<message::vector_condition>(type);
   return diagnose<message::condition_type>(type, text(type));
@@ -27,6 +37,7 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
   const auto type_of = [&](const Expr& expr) {
     if (expr.op == Operation::Local) return types.locals[expr.imm];
     if (expr.op == Operation::Load) return loaded_type(buffers[expr.imm].element);
+    if (expr.op == Operation::Table) return body.tables[expr.imm].type();
     if (expr.op == Operation::Call) return results[expr.imm];
     const std::span<const ExprId> args = operands(body, expr);
     return result_type(expr, [&](std::size_t i) { return types[args[i]]; });
@@ -45,7 +56,10 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
           if (!atomic.result.exists()) return;
           types.locals[atomic.result.index] = buffers[atomic.buffer.index].element;
         },
-        Nothing<Assign, Store, If, Block, Break, Return, Barrier>());
+        [&](const Collective& collective) {
+          types.locals[collective.result.index] = types[collective.value];
+        },
+        Nothing<Assign, Store, If, Block, Break, Return, Barrier, SetElement, Continue>());
   }
   return types;
 }

@@ -1,7 +1,9 @@
 // The types of a body's expressions and locals: a table beside the body.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "vyre/base/diagnostics.h"
@@ -21,11 +23,14 @@ struct Types {
 Types types_of(const Body& body, std::span<const BufferDecl> buffers,
                std::span<const DataType> inputs, std::span<const DataType> results);
 
+// Why a local, parameter or result cannot have this type, if it cannot; `what` names it.
+std::optional<Diagnostic> variable_error(std::string_view what, DataType type);
+
 Diagnostic condition_error(DataType type);
 Diagnostic lane_error(DataType type, std::uint32_t lane);
 
-// The type of a valid expression by those of its operands, `type(i)`. Locals, loads and calls are
-// not for their operands to say: Unknown.
+// The type of a valid expression by those of its operands, `type(i)`. Locals, loads, tables and
+// calls are not for their operands to say: Unknown.
 template <class TypeOf>
 DataType result_type(const Expr& expr, TypeOf type) {
   switch (expr.op) {
@@ -33,12 +38,18 @@ DataType result_type(const Expr& expr, TypeOf type) {
     case Operation::Cast: return type_of_detail(expr);
     case Operation::Local:
     case Operation::Load:
+    case Operation::Table:
     case Operation::Call: return DataType::Unknown;
     case Operation::Length:
     case Operation::InvocationId:
     case Operation::WorkgroupId:
     case Operation::LocalId:
+    case Operation::NumWorkgroups:
+    case Operation::Count:
     case Operation::Lane: return DataType::U32;
+    case Operation::Element: return element_type(type(0));
+    case Operation::Array: return array_type(type(0), expr.args[1].index);
+    case Operation::Zeros: return static_cast<DataType>(expr.imm);
     case Operation::Select: return type(1);
     case Operation::Vec2: return DataType::Vec2U32;
     case Operation::Vec4: return DataType::Vec4U32;
@@ -65,13 +76,50 @@ DataType checked_type(const Expr& expr, TypeOf type, Blame blame) {
     case Operation::Length:
     case Operation::InvocationId:
     case Operation::WorkgroupId:
-    case Operation::LocalId: break;
+    case Operation::LocalId:
+    case Operation::NumWorkgroups:
+    case Operation::Zeros:
+    case Operation::Table: break;
+    case Operation::Element: {
+      const DataType array = type(0), index = type(1);
+      if (index != U32 && index != Unknown) {
+        blame(1, [&] { return diagnose<message::element_index>(index); });
+      }
+      if (array == Unknown) return Unknown;
+      if (is_array(array)) break;
+      blame(0, [&] { return diagnose<message::indexed_value>(array); });
+      return Unknown;
+    }
+    case Operation::Count: {
+      const DataType array = type(0);
+      if (array == Unknown || is_array(array)) break;
+      blame(0, [&] { return diagnose<message::measured_value>(array); });
+      break;
+    }
+    case Operation::Array: {
+      const DataType element = type(0);
+      if (element == Unknown) return Unknown;
+      if (is_array(element)) {
+        blame(0, [&] { return diagnose<message::nested_array>(); });
+        return Unknown;
+      }
+      for (int i = 1; i < static_cast<int>(expr.args[1].index); ++i) {
+        const DataType got = type(static_cast<std::size_t>(i));
+        if (got == element || got == Unknown) continue;
+        blame(i, [&] { return diagnose<message::array_element>(element, got); });
+      }
+      break;
+    }
     case Operation::Select: {
       const DataType condition = type(0), a = type(1), b = type(2);
       if (condition != Unknown && !contains(type_sets::Truth, condition)) {
         blame(0, [&] { return condition_error(condition); });
       }
       if (a == Unknown || b == Unknown) return Unknown;
+      if (is_array(a) || is_array(b)) {
+        blame(is_array(a) ? 1 : 2, [&] { return diagnose<message::selected_array>(); });
+        return Unknown;
+      }
       if (a == b) break;
       blame(kWhole, [&] { return diagnose<message::select_sides>(a, b); });
       return Unknown;

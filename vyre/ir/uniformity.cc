@@ -21,7 +21,8 @@ class Graph {
  public:
   Graph(const Body& body, std::span<const BufferDecl> buffers) : body_(body), buffers_(buffers) {
     result_.first_local = static_cast<Node>(body.exprs.size());
-    result_.first_flow = result_.first_local + static_cast<Node>(body.locals.size());
+    first_buffer_ = result_.first_local + static_cast<Node>(body.locals.size());
+    result_.first_flow = first_buffer_ + static_cast<Node>(buffers.size());
     nodes_ = result_.first_flow;
   }
 
@@ -52,7 +53,10 @@ class Graph {
         connect(local_node(expr.imm), i);
       }
       const bool is_id = expr.op == Operation::InvocationId || expr.op == Operation::LocalId;
-      if (is_id || (expr.op == Operation::Load && is_written(buffers_[expr.imm].access))) {
+      const bool loads = expr.op == Operation::Load;
+      const bool is_own = loads && buffers_[expr.imm].access == BufferAccess::Private;
+      if (is_own) connect(first_buffer_ + expr.imm, i);
+      if (is_id || (loads && !is_own && is_written(buffers_[expr.imm].access))) {
         sources_.push_back(i);
       }
     }
@@ -103,10 +107,15 @@ class Graph {
             if (atomic.result.exists()) sources_.push_back(local_node(atomic.result.index));
           },
           [&](const Return&) { add_exit(stack.back(), flow); },
-          [&](const Break&) {
-            auto& frames = stack.frames();
-            auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
-            if (loop != frames.rend()) connect(flow, loop->flow_at_start);
+          [&](const Break&) { leave_round(stack.frames(), flow); },
+          [&](const Continue&) { leave_round(stack.frames(), flow); },
+          [&](const SetElement& set) {
+            assign(set.local, set.value);
+            assign(set.local, set.index);
+          },
+          [&](const Collective& collective) {
+            if (info(collective.op).is_uniform() || !collective.result.exists()) return;
+            sources_.push_back(local_node(collective.result.index));
           },
           [&](const Block&) { open(); },
           [&](const If& branch) { connect(branch.condition.index, open()); },
@@ -116,9 +125,20 @@ class Graph {
             connect(loop.to.index, inner);
             connect(inner, local_node(loop.variable.index));
           },
-          Nothing<Store, Barrier>());
+          [&](const Store& store) {
+            if (!store.buffer.exists()) return;
+            const Node buffer = first_buffer_ + store.buffer.index;
+            for (Node from : {store.index.index, store.value.index, flow}) connect(from, buffer);
+          },
+          Nothing<Barrier>());
     }
     stack.enter(count, close);
+  }
+
+  // Where some invocations end a round, or all rounds, they diverge in the whole loop.
+  void leave_round(std::vector<FlowFrame>& frames, Node flow) {
+    auto loop = std::ranges::find_if(frames.rbegin(), frames.rend(), &OpenBlock::is_loop);
+    if (loop != frames.rend()) connect(flow, loop->flow_at_start);
   }
 
   // A divergent `return` leaves fewer invocations for everything after it.
@@ -156,6 +176,7 @@ class Graph {
   const Body& body_;
   const std::span<const BufferDecl> buffers_;
   Uniformity result_;
+  Node first_buffer_ = 0;
   Node nodes_ = 0;
   std::vector<Edge> edges_;
   std::vector<Node> sources_;

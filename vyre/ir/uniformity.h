@@ -21,7 +21,8 @@ namespace vyre {
 struct Uniformity {
   static constexpr std::uint32_t kUniform = 0xffffffff;
 
-  // The nodes are the expressions, then the locals, then the stretches of control flow. By node:
+  // The nodes are the expressions, then the locals and buffers, whose contents matter where each
+  // invocation has its own, then the stretches of control flow. By node:
   // the one that made it divergent, on a shortest way from a source; itself for a source; or
   // kUniform.
   std::vector<std::uint32_t> causes;
@@ -40,7 +41,8 @@ struct Uniformity {
 
 // Whether invocations write it: two that load the same element need not get the same value.
 inline bool is_written(BufferAccess access) {
-  return access == BufferAccess::ReadWrite || access == BufferAccess::Workgroup;
+  return access == BufferAccess::ReadWrite || access == BufferAccess::Workgroup ||
+         access == BufferAccess::Private;
 }
 
 // Of a program's body. Names in it may be unresolved; everything else is in order.

@@ -1,6 +1,7 @@
 #include "vyre/ir/walk.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace vyre {
 
@@ -57,6 +58,18 @@ std::string path_of(const Body& body, StmtId stmt) {
   }
   if (links > 0) path += std::to_string(links - 1) + "]";
   return path;
+}
+
+Bits load_element(DataType element, std::span<const std::byte> bytes, std::size_t index) {
+  Bits bits;
+  std::memcpy(bits.lanes.data(), bytes.data() + index * stride(element), stride(element));
+  std::uint32_t& first = bits.lanes[0];
+  if (element == DataType::Bool) first = first != 0;
+  if (element == DataType::I8) first = static_cast<std::uint32_t>(static_cast<std::int8_t>(first));
+  if (element == DataType::I16) {
+    first = static_cast<std::uint32_t>(static_cast<std::int16_t>(first));
+  }
+  return bits;
 }
 
 WrittenOut written_out(const Body& body) {

@@ -15,7 +15,7 @@
 namespace vyre {
 
 inline bool has_operand_list(Operation op) {
-  return op == Operation::Vec4 || op == Operation::Call;
+  return op == Operation::Vec4 || op == Operation::Call || op == Operation::Array;
 }
 
 inline std::span<const ExprId> operands(const Body& body, const Expr& expr) {
@@ -84,6 +84,7 @@ void for_each_root(Statement& stmt, Visit visit) {
           visit(s.to);
         }
         if constexpr (requires { s.value; }) visit(s.value);
+        if constexpr (requires { s.invocation; }) visit(s.invocation);
       },
       stmt);
 }
@@ -108,7 +109,14 @@ auto* local_of(Statement& stmt) {
 }
 inline LocalId declared(const Stmt& stmt) {
   const LocalId* local = local_of(stmt);
-  return local == nullptr || std::holds_alternative<Assign>(stmt) ? LocalId{} : *local;
+  const bool assigns =
+      std::holds_alternative<Assign>(stmt) || std::holds_alternative<SetElement>(stmt);
+  return local == nullptr || assigns ? LocalId{} : *local;
+}
+
+// Whether all invocations of a workgroup wait for each other.
+inline bool waits(const Stmt& stmt) {
+  return std::holds_alternative<Barrier>(stmt) || std::holds_alternative<Collective>(stmt);
 }
 
 // The first statement after the subtree of `id`.
@@ -214,6 +222,9 @@ inline Bits literal_bits(const Body& body, const Expr& literal) {
   bits.lanes[0] = literal.imm;
   return bits;
 }
+
+// One element of what lies in memory, as the value that a load of it gives.
+Bits load_element(DataType element, std::span<const std::byte> bytes, std::size_t index);
 
 // How large a body is as written out, where a shared expression counts at each use.
 struct WrittenOut {

@@ -125,8 +125,9 @@ class Analysis {
       case Operation::Length: {
         // Other buffers may be longer than they are declared.
         const BufferDecl& buffer = program_.buffers[expr.imm];
-        return uniform(buffer.access == BufferAccess::Workgroup ? divisor(buffer.count) : 1);
+        return uniform(is_bound(buffer.access) ? 1 : divisor(buffer.count));
       }
+      case Operation::NumWorkgroups:
       case Operation::WorkgroupId: return uniform();
       case Operation::InvocationId:
       case Operation::LocalId: return of_id(expr);
@@ -139,7 +140,9 @@ class Analysis {
       case Operation::Vec2:
       case Operation::Vec4:
       case Operation::Lane:
-      case Operation::Call: return joined(expr);
+#define WRITTEN(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+        return joined(expr);
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
         return is_word(type) && is_word(types_[expr.args[0]]) ? of_word(expr) : joined(expr);

@@ -12,7 +12,7 @@ void add(std::vector<Assumption>& list, const Assumption& assumption) {
   if (std::ranges::find(list, assumption) == list.end()) list.push_back(assumption);
 }
 
-bool is_sized_by_host(const BufferDecl& buffer) { return buffer.access != BufferAccess::Workgroup; }
+bool is_sized_by_host(const BufferDecl& buffer) { return is_bound(buffer.access); }
 
 }  // namespace
 
@@ -139,7 +139,7 @@ class Judge {
       visit(
           body[id], [&](const Store& store) { judge({id, {}, store.buffer, store.index}); },
           [&](const Atomic& atomic) { judge({id, {}, atomic.buffer, atomic.index}); },
-          Nothing<Let, Assign, If, For, Block, Break, Return, Barrier>{});
+          Nothing<Let, Assign, If, For, Block, Break, Return, Barrier, Collective, SetElement, Continue>{});
       if (each) each(id, always_, bounds_);
     }
     if (exact_) assume_facts();

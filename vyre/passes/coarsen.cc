@@ -114,7 +114,11 @@ class Finder {
           },
           [&](const For&) { goes_together(); }, [&](const Break&) { goes_together(); },
           [&](const Return&) { goes_together(); }, [&](const Barrier&) { goes_together(); },
-          Nothing<Block>{});
+          [&](const Collective& collective) {
+            goes_together();
+            set(found_.locals, collective.result.index, true);
+          },
+          Nothing<Block, SetElement, Continue>{});
     }
   }
 
@@ -142,6 +146,7 @@ std::optional<Differences> find_several(const Program& program) {
     return std::ranges::any_of(body.stmts,
                                [](const Stmt& stmt) { return std::holds_alternative<T>(stmt); });
   };
+  if (any(Collective{})) return std::nullopt;
   const bool waits = any(Barrier{});
   std::uint64_t shared = 0;
   for (const BufferDecl& buffer : program.buffers) {
@@ -379,7 +384,8 @@ class Writer {
         },
         [&](const For&) { put_once(); }, [&](const Block&) { put_once(); },
         [&](const Break&) { put_once(); }, [&](const Return&) { put_once(); },
-        [&](const Barrier&) { put_once(); });
+        [&](const Barrier&) { put_once(); }, [&](const Collective&) { put_once(); },
+        Nothing<SetElement, Continue>{});
   }
   bool opens(StmtId id) const { return differences_.stmts[id.index]; }
 

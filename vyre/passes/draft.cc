@@ -193,6 +193,7 @@ std::vector<bool> assigned_locals(const Body& body) {
   std::vector<bool> assigned(body.locals.size());
   for (const Stmt& stmt : body.stmts) {
     if (const Assign* assign = std::get_if<Assign>(&stmt)) assigned[assign->local.index] = true;
+    if (const SetElement* set = std::get_if<SetElement>(&stmt)) assigned[set->local.index] = true;
   }
   return assigned;
 }

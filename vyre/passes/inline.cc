@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <unordered_map>
 
 #include "vyre/base/counters.h"
@@ -52,27 +53,97 @@ Blocks blocks_of(const Body& body, StmtId id) {
       body[id]);
 }
 
-struct Callee {
-  const Op* op = nullptr;
+bool any_in(const Body& body, const Part& block, const std::vector<bool>& table) {
+  for (StmtId id = block.first; id < block.end; id = next(body, id)) {
+    if (table[id.index]) return true;
+  }
+  return false;
+}
+
+// What `continue` does in a body, by statement; nothing where it has none. The rest of a round
+// comes into the branch that does not leave it. Where both may go on, a flag says whether to.
+struct Rounds {
+  std::vector<bool> continues;  // it is or contains a `continue` of the loop around it
+  std::vector<bool> leaves;     // every way through it ends the round
+  std::vector<bool> has_flag;   // of a loop
+
+  bool leaves_in(const Body& body, const Part& block) const { return any_in(body, block, leaves); }
+  bool one_leaves(const Body& body, StmtId id) const {
+    return std::ranges::any_of(blocks_of(body, id),
+                               [&](const Part& block) { return leaves_in(body, block); });
+  }
+};
+
+// What is inside a statement comes after it, so the last one is the first to look at.
+Rounds find_rounds(const Body& body) {
+  Rounds rounds;
+  const std::size_t count = body.stmts.size();
+  const auto is = [&]<class T>(std::uint32_t i, const T&) {
+    return std::holds_alternative<T>(body.stmts[i]);
+  };
+  if (std::ranges::none_of(body.stmts, [](const Stmt& stmt) {
+        return std::holds_alternative<Continue>(stmt);
+      })) {
+    return rounds;
+  }
+  rounds.continues.resize(count);
+  rounds.leaves.resize(count);
+  rounds.has_flag.resize(count);
+  for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {
+    rounds.continues[i] = is(i, Continue{});
+    rounds.leaves[i] = is(i, Continue{}) || is(i, Break{}) || is(i, Return{});
+    if (is(i, For{})) continue;
+    const Blocks blocks = blocks_of(body, StmtId{i});
+    std::size_t leaving = 0;
+    for (const Part& block : blocks) {
+      if (any_in(body, block, rounds.continues)) rounds.continues[i] = true;
+      if (rounds.leaves_in(body, block)) ++leaving;
+    }
+    if (blocks.count > 0 && leaving == blocks.count) rounds.leaves[i] = true;
+  }
+  std::vector<bool> follows(count);  // something does, in this block or one around in the loop
+  std::vector<StmtId> loops(count);
+  const auto enter = [&](const Part& block, bool is_followed, StmtId loop) {
+    for (StmtId id = block.first; id < block.end; id = next(body, id)) {
+      follows[id.index] = is_followed || next(body, id) < block.end;
+      loops[id.index] = loop;
+    }
+  };
+  enter({StmtId{0u}, StmtId{count}}, false, {});
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const bool is_loop = is(i, For{});
+    for (const Part& block : blocks_of(body, StmtId{i})) {
+      enter(block, follows[i] && !is_loop, is_loop ? StmtId{i} : loops[i]);
+    }
+    const bool is_branch = is(i, If{}) && rounds.continues[i];
+    if (is_branch && follows[i] && !rounds.one_leaves(body, StmtId{i})) {
+      rounds.has_flag[loops[i].index] = true;
+    }
+  }
+  return rounds;
+}
+
+// Of any body.
+struct Studied {
   std::vector<bool> assigned;  // per local: it gets another value later
+  Rounds rounds;
+  std::vector<DataType> types;  // per expression; only where the body lists elements of an array
+};
+
+struct Callee : Studied {
+  const Op* op = nullptr;
   // Of an op of one expression, as written out.
-  std::vector<std::uint32_t> uses;  // per parameter
+  std::vector<std::uint32_t> uses{};  // per parameter
   std::uint32_t depth = 0;
   // Of any other.
-  std::vector<bool> returns;  // per statement: it is or contains a `return`
-  std::vector<bool> leaves;   // per statement: every way through it returns
+  std::vector<bool> returns{};  // per statement: it is or contains a `return`
+  std::vector<bool> leaves{};   // per statement: every way through it returns
   bool in_loop = false;       // a loop contains a `return`
   bool nests = false;         // early returns can be nested in `else` blocks
 
   const Body& body() const { return op->body; }
-  bool any_in(const Part& block, const std::vector<bool>& table) const {
-    for (StmtId id = block.first; id < block.end; id = next(op->body, id)) {
-      if (table[id.index]) return true;
-    }
-    return false;
-  }
   // Whether every way through a block returns.
-  bool leaves_in(const Part& block) const { return any_in(block, leaves); }
+  bool leaves_in(const Part& block) const { return any_in(body(), block, leaves); }
   bool is_expression() const { return op->body.stmts.size() == 1; }
   // Its only `return` is its last statement.
   bool is_straight() const {
@@ -90,7 +161,7 @@ void find_returns(Callee& callee) {
     const bool is_return = std::holds_alternative<Return>(body[id]);
     const bool is_loop = std::holds_alternative<For>(body[id]);
     const Blocks blocks = blocks_of(body, id);
-    const auto returns = [&](const Part& block) { return callee.any_in(block, callee.returns); };
+    const auto returns = [&](const Part& block) { return any_in(body, block, callee.returns); };
     const auto leaves = [&](const Part& block) { return callee.leaves_in(block); };
     callee.returns[id.index] = is_return || std::ranges::any_of(blocks, returns);
     callee.leaves[id.index] =
@@ -128,12 +199,23 @@ void find_nesting(Callee& callee) {
   callee.nests = callee.nests && returning <= kManyReturns;
 }
 
-Callee study(const Op& op) {
+using Find = std::function<const Op*(std::string_view)>;
+
+Studied study(const Body& body, std::span<const BufferDecl> buffers,
+              std::span<const DataType> inputs, const Find& find) {
+  Studied studied{assigned_locals(body), find_rounds(body), {}};
+  const auto lists = [](const Expr& expr) { return expr.op == Operation::Array; };
+  if (std::ranges::none_of(body.exprs, lists)) return studied;
+  std::vector<DataType> results;
+  for (const std::string& id : body.callees) results.push_back(find(id)->signature.output);
+  studied.types = types_of(body, buffers, inputs, results).exprs;
+  return studied;
+}
+
+Callee study(const Op& op, const Find& find) {
   const Body& body = op.body;
   const std::size_t parameters = op.signature.inputs.size();
-  Callee callee;
-  callee.op = &op;
-  callee.assigned = assigned_locals(body);
+  Callee callee{study(body, {}, op.signature.inputs, find), &op};
   if (!callee.is_expression()) {
     find_returns(callee);
     find_nesting(callee);
@@ -169,24 +251,32 @@ std::uint32_t number_after(std::string_view name) {
   return number + 1;
 }
 
+// While bodies are expanded, an array in memory is a Table with the number of a buffer.
 class Inliner {
  public:
-  using Find = std::function<const Op*(std::string_view)>;
-
   // `limited`: the result has to be one that may be written.
   Inliner(std::string_view name, std::span<const BufferDecl> buffers, Find find,
           bool limited = true)
-      : name_(name), buffers_(buffers), find_(std::move(find)), limited_(limited) {}
+      : name_(name),
+        buffers_(buffers.begin(), buffers.end()),
+        given_(buffers.size()),
+        find_(std::move(find)),
+        limited_(limited) {}
 
   // `kind` is what the body is of: "program" or "op".
-  Result<Body> expand(const Body& body, std::string_view kind, std::uint32_t parameters) {
+  Result<Body> expand(const Body& body, std::string_view kind, std::span<const DataType> inputs) {
+    const auto parameters = static_cast<std::uint32_t>(inputs.size());
     for (const Local& own : body.locals) number_ = std::max(number_, number_after(own.name));
     for (const BufferDecl& buffer : buffers_) {
       number_ = std::max(number_, number_after(buffer.name));
     }
-    Frame frame(body);
+    const Studied studied = study(body, buffers_, inputs, find_);
+    Frame frame(body, studied);
     out_.locals = body.locals;
     for (std::size_t i = 0; i < body.locals.size(); ++i) frame.locals[i] = local(LocalId{i});
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (is_array(inputs[i])) frame.locals[i] = new_memory(frame, body.locals[i].name, inputs[i]);
+    }
     statements(frame, {StmtId{0u}, StmtId{body.stmts.size()}});
     if (const std::optional<StmtId> deep = too_deep(out_); deep && !failure_) {
       site_ = sites_of_[deep->index];
@@ -200,14 +290,20 @@ class Inliner {
     }
     return canonical(out_, parameters, true);
   }
+  // Those given, and then the memory of arrays and tables: of an op first that of its parameters.
+  std::vector<BufferDecl> take_buffers() { return std::move(buffers_); }
 
  private:
   // A body that is being expanded: the caller's, or that of an op for one call.
   struct Frame {
-    explicit Frame(const Body& source)
-        : body(source), locals(source.locals.size()), copies(source.exprs.size()) {}
+    Frame(const Body& source, const Studied& facts)
+        : body(source),
+          studied(facts),
+          locals(source.locals.size()),
+          copies(source.exprs.size()) {}
 
     const Body& body;
+    const Studied& studied;
     std::vector<ExprId> locals;  // what each is in the result
     struct Copy {
       ExprId expr;
@@ -219,8 +315,13 @@ class Inliner {
     const Callee* callee = nullptr;
     std::uint32_t number = 0;
     LocalId result;
+    ExprId memory;          // or, where that is an array, the memory for it
     LocalId done;           // set where a `return` leaves a loop of the op
-    std::size_t loops = 0;  // open loops of the op itself
+    struct Loop {
+      StmtId source;
+      LocalId flag;  // whether the round goes on, where it takes one to tell
+    };
+    std::vector<Loop> loops;  // open ones of the body itself
     bool once = false;      // it is in a loop of one round
     std::unordered_map<std::string, std::uint32_t> names;  // how often each was wanted
   };
@@ -253,14 +354,7 @@ class Inliner {
     return id;
   }
 
-  ExprId zero_of(DataType type) {
-    if (!is_vector(type)) return literal(type, {});
-    const ExprId lane = literal(DataType::U32, {});
-    const std::array<ExprId, 4> lanes{lane, lane, lane, lane};
-    const std::size_t count = lane_count(type);
-    return make(count == 4 ? Operation::Vec4 : Operation::Vec2, 0, 0,
-                std::span(lanes).first(count));
-  }
+  ExprId zero_of(DataType type) { return note(interner_.zero(type)); }
 
   StmtId here() const { return StmtId{out_.stmts.size()}; }
 
@@ -281,6 +375,10 @@ class Inliner {
 
   // A local of an op, under a name that its body does not have twice.
   LocalId declare(Frame& frame, std::string_view wanted) {
+    out_.locals.push_back({declared_name(frame, wanted)});
+    return LocalId{out_.locals.size() - 1};
+  }
+  std::string declared_name(Frame& frame, std::string_view wanted) {
     if (frame.names.empty()) frame.number = number_++;
     constexpr std::size_t kRoom = 64;  // for prefix and numbers
     const std::string name(wanted.substr(0, kMaxNameBytes - kRoom));
@@ -288,8 +386,7 @@ class Inliner {
     while (!frame.names.try_emplace(fresh, 1).second) {
       fresh = name + "_" + std::to_string(++frame.names[name]);
     }
-    out_.locals.push_back({std::string(kPrefix) + std::to_string(frame.number) + "_" + fresh});
-    return LocalId{out_.locals.size() - 1};
+    return std::string(kPrefix) + std::to_string(frame.number) + "_" + fresh;
   }
 
   void fail(Diagnostic diagnostic) {
@@ -342,7 +439,148 @@ class Inliner {
     }
     if (expr.op == Operation::Local) return frame.locals[expr.imm];
     if (expr.op == Operation::Call) return call(frame.body.callees[expr.imm], args);
+    if (expr.op == Operation::Table) return table(frame, frame.body.tables[expr.imm]);
+    if (expr.op == Operation::Element) return element(frame, args[0], args[1]);
+    if (expr.op == Operation::Count) {
+      return literal(DataType::U32, {{element_count(type_of_array(args[0]))}});
+    }
+    if (expr.op == Operation::Array) {
+      const DataType type = frame.studied.types[operands(frame.body, expr)[0].index];
+      return make(expr.op, static_cast<std::uint8_t>(type), 0, args);
+    }
     return make(expr.op, expr.detail, expr.imm, args);
+  }
+
+  // --- Arrays
+
+  // Of an array of the result: memory, a list of elements, or zeros.
+  DataType type_of_array(ExprId id) const {
+    const Expr& expr = out_[id];
+    if (expr.op == Operation::Zeros) return static_cast<DataType>(expr.imm);
+    if (expr.op == Operation::Array) {
+      return array_type(static_cast<DataType>(expr.detail), expr.args[1].index);
+    }
+    const BufferDecl& memory = buffers_[expr.imm];
+    return array_type(loaded_type(memory.element), memory.count);
+  }
+  static bool is_array_form(const Expr& expr) {
+    return expr.op == Operation::Table || expr.op == Operation::Array ||
+           expr.op == Operation::Zeros;
+  }
+  bool is_memory(ExprId id) const { return out_[id].op == Operation::Table; }
+
+  ExprId add_memory(BufferDecl decl) {
+    buffers_.push_back(std::move(decl));
+    is_fixed_.resize(buffers_.size());
+    return make(Operation::Table, 0, static_cast<std::uint32_t>(buffers_.size() - 1), {});
+  }
+
+  ExprId new_memory(Frame& frame, std::string_view wanted, DataType type) {
+    memory_bytes_ += std::uint64_t{element_count(type)} * stride(element_type(type));
+    if (memory_bytes_ > kMaxArrayMemory || buffers_.size() >= kMaxBuffers) {
+      fail(diagnose<message::inlined_arrays>(name_, chain()));
+    }
+    return add_memory({name_of_memory(frame, wanted), 0, BufferAccess::Private, element_type(type),
+                       element_count(type)});
+  }
+
+  // Like the name of a local; in the caller's body it keeps its own, if no other thing has it.
+  std::string name_of_memory(Frame& frame, std::string_view wanted) {
+    if (frame.callee == nullptr && memory_names_.empty()) {
+      for (const BufferDecl& buffer : buffers_) memory_names_.insert(buffer.name);
+    }
+    const auto same = [&](const Local& local) { return local.name == wanted; };
+    if (frame.callee == nullptr && std::ranges::count_if(frame.body.locals, same) <= 1 &&
+        memory_names_.insert(std::string(wanted)).second) {
+      return std::string(wanted);
+    }
+    return declared_name(frame, wanted);
+  }
+
+  ExprId table(Frame& frame, const ConstTable& table) {
+    for (std::size_t i = given_; i < buffers_.size(); ++i) {
+      const BufferDecl& known = buffers_[i];
+      if (known.access == BufferAccess::Constant && known.element == table.element &&
+          known.contents == table.contents) {
+        return make(Operation::Table, 0, static_cast<std::uint32_t>(i), {});
+      }
+    }
+    return add_memory({name_of_memory(frame, table.name), 0, BufferAccess::Constant, table.element,
+                       table.count(), table.contents});
+  }
+
+  ExprId element(Frame& frame, ExprId array, ExprId index) {
+    const DataType type = type_of_array(array);
+    const Expr list = out_[array];
+    if (list.op == Operation::Zeros) return zero_of(element_type(type));
+    if (list.op == Operation::Array && out_[index].op == Operation::Literal) {
+      const std::uint32_t number = out_[index].imm;
+      if (number >= element_count(type)) return zero_of(element_type(type));
+      return operands(out_, list)[number];
+    }
+    if (list.op == Operation::Array) array = in_memory(frame, "list", array);
+    return make(Operation::Load, 0, out_[array].imm, std::array{index});
+  }
+
+  // The array as memory, which is new unless it is some already.
+  ExprId in_memory(Frame& frame, std::string_view wanted, ExprId array) {
+    if (is_memory(array)) return array;
+    const ExprId memory = new_memory(frame, wanted, type_of_array(array));
+    fill(frame, memory, array, true);
+    ++bound_;
+    return memory;
+  }
+
+  // Gives all elements of memory new values. What is new has not been read by anything.
+  void fill(Frame& frame, ExprId memory, ExprId array, bool is_new) {
+    constexpr std::uint32_t kFew = 8;  // elements that take no loop
+    const BufferId to{out_[memory].imm};
+    const DataType type = type_of_array(memory);
+    const std::uint32_t count = element_count(type);
+    const auto number = [&](std::uint32_t i) { return literal(DataType::U32, {{i}}); };
+    if (is_memory(array) && out_[array].imm == to.index) return;
+    if (out_[array].op == Operation::Array) {
+      std::vector<ExprId> elements(operands(out_, out_[array]).begin(),
+                                   operands(out_, out_[array]).end());
+      for (ExprId& element : elements) {
+        element = settled(element);
+        if (!is_new && varies_[element.index]) element = bind(declare(frame, "element"), element);
+      }
+      for (std::uint32_t i = 0; i < count; ++i) add(Store{to, number(i), settled(elements[i])});
+      return;
+    }
+    const auto value_at = [&](ExprId index) {
+      if (!is_memory(array)) return zero_of(element_type(type));
+      return make(Operation::Load, 0, out_[array].imm, std::array{index});
+    };
+    if (count <= kFew) {
+      for (std::uint32_t i = 0; i < count; ++i) add(Store{to, number(i), value_at(number(i))});
+      return;
+    }
+    const LocalId variable = declare(frame, "element");
+    const std::size_t loop = out_.stmts.size();
+    add(For{variable, number(0), number(count), {}});
+    add(Store{to, local(variable), value_at(local(variable))});
+    if (!failure_) std::get<For>(out_.stmts[loop]).end = here();
+  }
+
+  // A `let` of an array. It takes memory over that nothing else has, and shares memory that never
+  // changes; of anything else it gets a copy.
+  void let_array(Frame& frame, LocalId own, ExprId array, std::size_t first_new) {
+    const bool assigned = frame.studied.assigned[own.index];
+    const std::uint32_t memory = out_[array].imm;
+    ExprId& home = frame.locals[own.index];
+    if (is_memory(array) && (memory >= first_new || (is_fixed_[memory] && !assigned)) &&
+        buffers_[memory].access == BufferAccess::Private) {
+      home = array;
+    } else if (is_memory(array) && buffers_[memory].access == BufferAccess::Constant && !assigned) {
+      home = array;
+      return;
+    } else {
+      home = new_memory(frame, frame.body[own].name, type_of_array(array));
+      fill(frame, home, array, true);
+    }
+    is_fixed_[out_[home].imm] = !assigned;
   }
 
   // The same with the expressions that this statement has bound to locals replaced by those.
@@ -381,7 +619,7 @@ class Inliner {
     const Op& op = *find_(id);
     const auto known = callees_.find(&op);
     if (known != callees_.end()) return known->second;
-    return callees_.emplace(&op, study(op)).first->second;
+    return callees_.emplace(&op, study(op, find_)).first->second;
   }
 
   // The only recursion: a body has calls, whose bodies have calls. Calls nest at most kMaxCallDepth
@@ -398,9 +636,14 @@ class Inliner {
 
   // An op of one expression.
   ExprId expression(const Callee& callee, std::span<ExprId> args) {
-    Frame frame(callee.body());
+    Frame frame(callee.body(), callee);
     frame.callee = &callee;
     for (std::size_t i = 0; i < args.size(); ++i) {
+      if (is_array_form(out_[args[i]])) {
+        if (callee.uses[i] > 1) args[i] = in_memory(frame, callee.body().locals[i].name, args[i]);
+        frame.locals[i] = args[i];
+        continue;
+      }
       const std::uint64_t more = std::uint64_t{sizes_[args[i].index]} * (callee.uses[i] - 1);
       const bool many = callee.uses[i] > 1 && more > kManyExprs;
       const bool deep = depths_[args[i].index] > 1 && callee.uses[i] > 0 &&
@@ -415,6 +658,16 @@ class Inliner {
   void pass(Frame& frame, std::size_t i, ExprId arg) {
     const Callee& callee = *frame.callee;
     const std::string& name = frame.body.locals[i].name;
+    if (is_array_form(out_[arg])) {
+      frame.locals[i] = arg;
+      if (callee.assigned[i]) {
+        frame.locals[i] = new_memory(frame, name, type_of_array(arg));
+        fill(frame, frame.locals[i], arg, true);
+      } else {
+        frame.locals[i] = in_memory(frame, name, arg);
+      }
+      return;
+    }
     // What cannot change on the way needs no local of its own.
     const Operation op = out_[arg].op;
     const bool fixed = op == Operation::Literal || op == Operation::Local;
@@ -431,7 +684,7 @@ class Inliner {
   // An op of several statements; gives the expression that is its result.
   ExprId body(const Callee& callee, std::span<const ExprId> args) {
     const Body& source = callee.body();
-    Frame frame(source);
+    Frame frame(source, callee);
     frame.callee = &callee;
     for (std::size_t i = 0; i < args.size(); ++i) pass(frame, i, args[i]);
     ++bound_;  // what the result is made of holds for this statement alone
@@ -445,8 +698,13 @@ class Inliner {
       begin_statement();
       result = copy(frame, std::get<Return>(source.stmts.back()).value);
     } else {
-      frame.result = declare(frame, "result");
-      add(Let{frame.result, zero_of(callee.op->signature.output)});
+      const DataType output = callee.op->signature.output;
+      if (is_array(output)) {
+        frame.memory = new_memory(frame, "result", output);
+      } else {
+        frame.result = declare(frame, "result");
+        add(Let{frame.result, zero_of(output)});
+      }
       if (callee.in_loop) {
         frame.done = declare(frame, "done");
         add(Let{frame.done, literal(DataType::U32, {})});
@@ -459,7 +717,7 @@ class Inliner {
       }
       statements(frame, {StmtId{0u}, end});
       if (frame.once && !failure_) std::get<For>(out_.stmts[loop.index]).end = here();
-      result = local(frame.result);
+      result = frame.memory.exists() ? frame.memory : local(frame.result);
     }
     statement_ = statement;
     replaced_ = std::move(replaced);
@@ -474,6 +732,7 @@ class Inliner {
     Kind kind = Kind::Part;
     StmtId made = {};   // of Else and End: the statement whose `else` begins, or that ends
     StmtId owner = {};  // of End: what it was made from; none: it was made for an Unless
+    LocalId flag = {};  // of Unless: it says that the round goes on; none: that it has not returned
     Part part = {};     // statements of a block
     std::vector<Part> after = {};  // and those that come after it, the last one first
   };
@@ -490,9 +749,9 @@ class Inliner {
         case Task::Kind::Part: part(frame, task, tasks); break;
         case Task::Kind::Else: std::get<If>(out_.stmts[task.made.index]).else_begin = here(); break;
         case Task::Kind::End: end(frame, task); break;
-        case Task::Kind::Unless: {  // a loop has returned
+        case Task::Kind::Unless: {  // a loop has returned, or the round is over
           const StmtId made = here();
-          add(If{is_done(frame, Operation::Eq), {}, {}});
+          add(If{task.flag.exists() ? is_set(task.flag) : is_done(frame, Operation::Eq), {}, {}});
           tasks.push_back({.kind = Task::Kind::End, .made = made});
           tasks.push_back({.kind = Task::Kind::Else, .made = made});
           tasks.push_back({.after = std::move(task.after)});
@@ -508,6 +767,11 @@ class Inliner {
       const Stmt& stmt = frame.body[id];
       if (frame.callee != nullptr && std::holds_alternative<Return>(stmt)) {
         return leave(frame, std::get<Return>(stmt).value);
+      }
+      if (std::holds_alternative<Continue>(stmt)) {
+        const LocalId flag = frame.loops.back().flag;
+        if (flag.exists()) add(Assign{flag, literal(DataType::U32, {})});
+        return;
       }
       const Blocks blocks = blocks_of(frame.body, id);
       if (blocks.count == 0) {
@@ -529,25 +793,41 @@ class Inliner {
             std::vector<Task>& tasks) {
     const Stmt& stmt = frame.body[id];
     const bool is_loop = std::holds_alternative<For>(stmt);
-    const bool nests = frame.callee != nullptr && frame.callee->nests && frame.loops == 0 &&
-                       frame.callee->returns[id.index];
+    const Rounds& rounds = frame.studied.rounds;
+    const bool continues = !is_loop && !rounds.continues.empty() && rounds.continues[id.index];
+    const bool returns = frame.callee != nullptr && frame.callee->nests && frame.loops.empty() &&
+                         frame.callee->returns[id.index];
+    const bool nests = continues || returns;
     if (nests && std::holds_alternative<Block>(stmt)) {
       // Names are unique, so its scope is not needed.
       tasks.push_back({.part = blocks.all[0], .after = std::move(after)});
       return;
     }
+    const auto leaves_in = [&](const Part& block) {
+      return continues ? rounds.leaves_in(frame.body, block) : frame.callee->leaves_in(block);
+    };
     const StmtId made = statement(frame, stmt);
-    const bool splits = nests && !is_loop;
+    const bool splits = continues ? rounds.one_leaves(frame.body, id) : nests && !is_loop;
     if (!splits && !after.empty()) {
-      tasks.push_back({.kind = nests ? Task::Kind::Unless : Task::Kind::Part, .after = after});
+      tasks.push_back({.kind = nests ? Task::Kind::Unless : Task::Kind::Part,
+                       .flag = continues ? frame.loops.back().flag : LocalId{},
+                       .after = after});
     }
     tasks.push_back({.kind = Task::Kind::End, .made = made, .owner = id});
     for (std::size_t i = blocks.count; i-- > 0;) {
       tasks.push_back({.part = blocks.all[i]});
-      if (splits && !frame.callee->leaves_in(blocks.all[i])) tasks.back().after = after;
+      if (splits && !leaves_in(blocks.all[i])) tasks.back().after = after;
       if (i > 0) tasks.push_back({.kind = Task::Kind::Else, .made = made});
     }
-    if (is_loop) ++frame.loops;
+    if (is_loop) begin_rounds(frame, id);
+  }
+
+  void begin_rounds(Frame& frame, StmtId loop) {
+    frame.loops.push_back({loop, {}});
+    const Rounds& rounds = frame.studied.rounds;
+    if (rounds.has_flag.empty() || !rounds.has_flag[loop.index]) return;
+    const LocalId flag = frame.loops.back().flag = declare(frame, "goes_on");
+    add(Let{flag, literal(DataType::U32, {{1}})});
   }
 
   void end(Frame& frame, const Task& task) {
@@ -557,7 +837,7 @@ class Inliner {
         },
         out_.stmts[task.made.index]);
     if (!task.owner.exists() || !std::holds_alternative<For>(frame.body[task.owner])) return;
-    --frame.loops;
+    frame.loops.pop_back();
     if (frame.callee != nullptr && frame.callee->returns[task.owner.index] && breaks(frame)) {
       const StmtId inside{here().index + 1};
       add(If{is_done(frame, Operation::Ne), StmtId{inside.index + 1}, StmtId{inside.index + 1}});
@@ -565,7 +845,10 @@ class Inliner {
     }
   }
 
-  static bool breaks(const Frame& frame) { return frame.once || frame.loops > 0; }
+  static bool breaks(const Frame& frame) { return frame.once || !frame.loops.empty(); }
+  ExprId is_set(LocalId flag) {
+    return make(Operation::Ne, 0, 0, std::array{local(flag), literal(DataType::U32, {})});
+  }
   ExprId is_done(const Frame& frame, Operation test) {
     return make(test, 0, 0, std::array{local(frame.done), literal(DataType::U32, {})});
   }
@@ -573,8 +856,13 @@ class Inliner {
   // A `return` of an op.
   void leave(Frame& frame, ExprId value) {
     begin_statement();
-    add(Assign{frame.result, settled(copy(frame, value))});
-    if (frame.loops > 0) add(Assign{frame.done, literal(DataType::U32, {{1}})});
+    const ExprId result = copy(frame, value);
+    if (frame.memory.exists()) {
+      fill(frame, frame.memory, result, true);
+    } else {
+      add(Assign{frame.result, settled(result)});
+    }
+    if (!frame.loops.empty()) add(Assign{frame.done, literal(DataType::U32, {{1}})});
     if (breaks(frame)) add(Break{});
   }
 
@@ -584,12 +872,30 @@ class Inliner {
     replaced_.clear();
   }
 
+  // What a statement does with an array. The elements of `first_new` and later memory came with it.
+  bool put_array(Frame& frame, const Stmt& stmt, std::size_t first_new) {
+    if (const Let* let = std::get_if<Let>(&stmt); let && is_array_form(out_[let->value])) {
+      return let_array(frame, let->local, let->value, first_new), true;
+    }
+    if (const Assign* assign = std::get_if<Assign>(&stmt);
+        assign != nullptr && is_array_form(out_[assign->value])) {
+      return fill(frame, frame.locals[assign->local.index], assign->value, false), true;
+    }
+    if (const SetElement* set = std::get_if<SetElement>(&stmt)) {
+      const BufferId memory{out_[frame.locals[set->local.index]].imm};
+      return add(Store{memory, settled(set->index), settled(set->value)}), true;
+    }
+    return false;
+  }
+
   // One statement, without what is in it.
   StmtId statement(Frame& frame, Stmt stmt) {
     begin_statement();
+    const std::size_t first_new = buffers_.size();
     for_each_root(stmt, [&](ExprId& root) {
       if (root.exists() && !failure_) root = copy(frame, root);
     });
+    if (failure_ || put_array(frame, stmt, first_new)) return here();
     for_each_root(stmt, [&](ExprId& root) {
       if (root.exists() && !failure_) root = settled(root);
     });
@@ -606,7 +912,11 @@ class Inliner {
   }
 
   const std::string_view name_;
-  const std::span<const BufferDecl> buffers_;
+  std::vector<BufferDecl> buffers_;
+  const std::size_t given_;      // of the buffers
+  std::vector<bool> is_fixed_;   // per buffer: memory that does not change once it has its values
+  std::set<std::string> memory_names_;
+  std::uint64_t memory_bytes_ = 0;
   const Find find_;
   const bool limited_;
   std::unordered_map<const Op*, Callee> callees_;
@@ -639,48 +949,57 @@ class Inliner {
   std::optional<Diagnostic> failure_;
 };
 
-Result<Body> expanded(const Linked& linked, bool limited) {
-  const Program& program = linked.program();
+// Whether a body has anything that is not in one without calls.
+bool needs_expansion(const Body& body) {
+  return !body.callees.empty() ||
+         std::ranges::any_of(body.exprs, [](const Expr& expr) { return is_written(expr.op); }) ||
+         std::ranges::any_of(body.stmts, [](const Stmt& stmt) {
+           return std::holds_alternative<SetElement>(stmt) ||
+                  std::holds_alternative<Continue>(stmt);
+         });
+}
+
+Result<Program> expanded(const Linked& linked, bool limited) {
+  Program program = linked.program();
+  if (!needs_expansion(program.body)) return program;
   std::unordered_map<std::string_view, const Op*> ops;
   for (const auto& op : linked.ops()) ops.emplace(op->id, op.get());
   Inliner inliner(
       program.name, program.buffers, [&](std::string_view id) { return ops.at(id); }, limited);
-  return inliner.expand(program.body, "program", 0);
+  Result<Body> body = inliner.expand(program.body, "program", {});
+  if (!body.ok()) return body.diagnostics();
+  program.body = std::move(*body);
+  program.buffers = inliner.take_buffers();
+  return program;
 }
 
 }  // namespace
 
-Program expand_calls(const Linked& linked) {
-  Program program = linked.program();
-  if (!program.body.callees.empty()) program.body = *expanded(linked, false);
-  return program;
-}
+Program expand_calls(const Linked& linked) { return *expanded(linked, false); }
 
 Result<Program> inline_calls(const Linked& linked) {
   ++counters.inlinings;
-  Program program = linked.program();
-  if (program.body.callees.empty()) return program;
-  Result<Body> body = expanded(linked, true);
-  if (!body.ok()) return body.diagnostics();
-  program.body = std::move(*body);
+  Result<Program> program = expanded(linked, true);
+  if (!program.ok()) return program;
   // What names take when they are written out is a limit too, which only long ones reach.
   constexpr std::size_t kLong = 200;
   const auto is_long = [&](const Local& local) { return local.name.size() > kLong; };
-  if (std::ranges::any_of(program.body.locals, is_long)) {
-    if (std::vector<Diagnostic> wrong = validate(program); !wrong.empty()) return wrong;
+  if (std::ranges::any_of(program->body.locals, is_long)) {
+    if (std::vector<Diagnostic> wrong = validate(*program); !wrong.empty()) return wrong;
   }
   return program;
 }
 
-Result<Op> inline_calls(const Op& op, const Registry& registry) {
-  Op result = op;
-  if (op.body.callees.empty()) return result;
+Result<FlatOp> inline_calls(const Op& op, const Registry& registry) {
+  FlatOp flat{op, {}};
+  const bool has_arrays = std::ranges::any_of(op.signature.inputs, &is_array);
+  if (!needs_expansion(op.body) && !has_arrays) return flat;
   Inliner inliner(op.id, {}, [&](std::string_view id) { return registry.find(id); });
-  Result<Body> body =
-      inliner.expand(op.body, "op", static_cast<std::uint32_t>(op.signature.inputs.size()));
+  Result<Body> body = inliner.expand(op.body, "op", op.signature.inputs);
   if (!body.ok()) return body.diagnostics();
-  result.body = std::move(*body);
-  return result;
+  flat.op.body = std::move(*body);
+  flat.memory = inliner.take_buffers();
+  return flat;
 }
 
 }  // namespace vyre

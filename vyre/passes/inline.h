@@ -1,4 +1,5 @@
-// Expands calls, so that a program is one body without any.
+// Expands calls, so that a program is one body without any; and what is only written, not run: arrays
+// become private memory, tables constant memory, and `continue` becomes branches.
 //
 // An op whose body is one `return` becomes that expression, with the arguments in the place of the
 // parameters: the result is what one would have written by hand. The statements of any other op go
@@ -24,7 +25,14 @@ Result<Program> inline_calls(const Linked& linked);
 // The same without the limits of programs that are written: for calls that passes have made.
 Program expand_calls(const Linked& linked);
 
+// An op without calls.
+struct FlatOp {
+  Op op;
+  // What its arrays and tables became: first the parameters that are arrays, in their order.
+  std::vector<BufferDecl> memory;
+};
+
 // A valid op whose callees are in the registry.
-Result<Op> inline_calls(const Op& op, const Registry& registry);
+Result<FlatOp> inline_calls(const Op& op, const Registry& registry);
 
 }  // namespace vyre

@@ -85,7 +85,7 @@ struct Demand {
 bool is_innermost(const Body& body, StmtId loop) {
   const StmtId end = next(body, loop);
   for (StmtId id{loop.index + 1}; id < end; ++id.index) {
-    if (std::holds_alternative<For>(body[id]) || std::holds_alternative<Barrier>(body[id])) {
+    if (std::holds_alternative<For>(body[id]) || waits(body[id])) {
       return false;
     }
   }

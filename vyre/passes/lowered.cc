@@ -68,7 +68,8 @@ std::vector<Lowered::Local> find_locals(const Body& body, const Types& types) {
         },
         [&](const For& loop) { hold(loop.variable, {}); },
         [&](const Atomic& atomic) { hold(atomic.result, {}); },
-        Nothing<Store, If, Block, Break, Return, Barrier>{});
+        [&](const Collective& collective) { hold(collective.result, {}); },
+        Nothing<Store, If, Block, Break, Return, Barrier, SetElement, Continue>{});
   }
   return locals;
 }

@@ -57,7 +57,8 @@ class Memory {
       visit(
           body_[id], [&](const Store& store) { forgotten_[store.buffer.index] = ++serial_; },
           [&](const Atomic&) { forget_all(); }, [&](const Barrier&) { forget_all(); },
-          Nothing<Let, Assign, If, For, Block, Break, Return>{});
+          [&](const Collective&) { forget_all(); },
+          Nothing<Let, Assign, If, For, Block, Break, Return, SetElement, Continue>{});
     }
   }
 

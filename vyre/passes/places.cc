@@ -44,7 +44,7 @@ class Finder {
       visit(access, places_.all.emplace_back());
     }
     find_divisors(id);
-    if (std::holds_alternative<Barrier>(body_[id])) ++barriers_;
+    if (waits(body_[id])) ++barriers_;
     if (stack_.open(id.index) != nullptr) ++flow_;
   }
 

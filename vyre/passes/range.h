@@ -37,6 +37,10 @@ inline unsigned range_width(DataType type) {
     case DataType::Vec2U32:
     case DataType::Vec4U32:
     case DataType::Bytes:
+    case DataType::U8:
+    case DataType::U16:
+    case DataType::I8:
+    case DataType::I16:
     case DataType::Unknown: return 0;
   }
   return 0;

@@ -43,7 +43,8 @@ std::uint64_t leaf_bit(const Expr& expr) {
     case Operation::Vec2:
     case Operation::Vec4:
     case Operation::Lane:
-    case Operation::Call:
+    case Operation::NumWorkgroups:
+#define WRITTEN(name, tag) case Operation::name:
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       break;
@@ -111,6 +112,10 @@ void Ranges::leave_statement(StmtId id) {
         locals_[assign.local.index].value = value(assign.value);
         if (stack_.back().is_coarse) assigned_.push_back(assign.local);
       },
+      [&](const Collective& collective) {
+        const DataType type = make_.type(value(collective.value));
+        locals_[collective.result.index].value = unknown(type, any(type));
+      },
       [&](const Atomic& atomic) {
         const DataType element = program_.buffers[atomic.buffer.index].element;
         if (!atomic.result.exists()) return;
@@ -139,7 +144,7 @@ void Ranges::leave_statement(StmtId id) {
       },
       [&](const Block&) { opened(stack_.back().is_coarse); },
       [&](const Break&) { stack_.back().ended = true; },
-      [&](const Return&) { stack_.back().ended = true; }, Nothing<Store, Barrier>{});
+      [&](const Return&) { stack_.back().ended = true; }, Nothing<Store, Barrier, SetElement, Continue>{});
   graph_.end_statement();
 }
 
@@ -233,11 +238,12 @@ Range Ranges::computed(ExprId id, Operand operand) {
       return constant(32, type == DataType::Bool ? words[index] != 0 : words[index]);
     }
     case Operation::Length: {
-      if (facts_ != nullptr && program_.buffers[expr.imm].access != BufferAccess::Workgroup) {
+      if (facts_ != nullptr && is_bound(program_.buffers[expr.imm].access)) {
         return constant(32, facts_->lengths[expr.imm]);
       }
       return between(32, program_.buffers[expr.imm].count, kMost);
     }
+    case Operation::NumWorkgroups: return between(32, 1, kMost);
     case Operation::LocalId: return between(32, 0, program_.workgroup_size[expr.detail] - 1);
     case Operation::InvocationId:
     case Operation::WorkgroupId: {
@@ -260,7 +266,9 @@ Range Ranges::computed(ExprId id, Operand operand) {
     case Operation::Vec2:
     case Operation::Vec4:
     case Operation::Lane:
-    case Operation::Call: return any(type);
+#define WRITTEN(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      return any(type);
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       break;

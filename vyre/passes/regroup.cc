@@ -14,7 +14,7 @@ bool has_free_workgroups(const Program& program) {
              program.buffers,
              [](const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }) &&
          std::ranges::none_of(program.body.stmts, [](const Stmt& stmt) {
-           return std::holds_alternative<Barrier>(stmt);
+           return waits(stmt);
          });
 }
 
@@ -60,7 +60,9 @@ std::uint32_t neutral(AtomicOp op, DataType element) {
     case AtomicOp::Min: return is_signed ? 0x7fffffff : 0xffffffff;
     case AtomicOp::Max: return is_signed ? 0x80000000 : 0;
     case AtomicOp::Exchange:
-    case AtomicOp::CompareExchange: break;  // do not commute
+    case AtomicOp::CompareExchange:
+    case AtomicOp::Load:
+    case AtomicOp::Store: break;  // do not commute
   }
   return 0;
 }

@@ -397,7 +397,8 @@ class Sharing {
             },
             [&](const Break&) { stack.back().ended = true; },
             [&](const Return&) { stack.back().ended = true; },
-            [&](const Barrier&) { memory_.forget_all(); }, Nothing<If, For, Block>{});
+            [&](const Barrier&) { memory_.forget_all(); },
+            [&](const Collective&) { memory_.forget_all(); }, Nothing<If, For, Block, SetElement, Continue>{});
       }
       // Scopes, and the block of an `if` that surely runs, are taken apart: names are kept apart
       // anyway.
@@ -442,7 +443,7 @@ class Sharing {
       const Stmt& stmt = body_.stmts[i];
       if (!reached_[i]) continue;
       if (std::holds_alternative<Store>(stmt) || std::holds_alternative<Atomic>(stmt) ||
-          std::holds_alternative<Barrier>(stmt) || std::holds_alternative<Return>(stmt)) {
+          waits(stmt) || std::holds_alternative<Return>(stmt)) {
         need(StmtId{i});
       } else if (std::holds_alternative<Break>(stmt)) {
         std::uint32_t place = blocks_[i];

@@ -111,21 +111,26 @@ ExprId Simplifier::folded(Operation op, std::uint8_t detail, std::uint32_t imm,
     case Operation::WorkgroupId:
     case Operation::Vec2:
     case Operation::Vec4:
-    case Operation::Call: return kNone;
+    case Operation::NumWorkgroups:
+#define WRITTEN(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      return kNone;
     case Operation::Length:
-      if (program_.buffers[imm].access != BufferAccess::Workgroup) return kNone;
+      if (is_bound(program_.buffers[imm].access)) return kNone;
       return number(program_.buffers[imm].count);
     case Operation::InvocationId:
       if (program_.workgroup_size[detail] != 1) return kNone;
       return add(Operation::WorkgroupId, detail, 0, {});
     case Operation::LocalId: return program_.workgroup_size[detail] == 1 ? number(0) : kNone;
     case Operation::Load: {
-      // Workgroup memory has a length that is known.
+      // What the host does not give has a length that is known.
       const BufferDecl& buffer = program_.buffers[imm];
       const std::optional<Bits> index = bits(args[0]);
-      if (buffer.access != BufferAccess::Workgroup || !index) return kNone;
-      if (index->lanes[0] < buffer.count) return kNone;
-      return constant(loaded_type(buffer.element), {});
+      if (is_bound(buffer.access) || !index) return kNone;
+      if (index->lanes[0] >= buffer.count) return constant(loaded_type(buffer.element), {});
+      if (buffer.access != BufferAccess::Constant) return kNone;
+      return constant(loaded_type(buffer.element),
+                      load_element(buffer.element, buffer.contents.bytes(), index->lanes[0]));
     }
     case Operation::Select: {
       const std::optional<Bits> condition = bits(args[0]);

@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxPartly = 250;       // expressions of each
 // invocations, and invocations that leave take code at every end of a block around.
 std::uint64_t own_cost(const Stmt& stmt) {
   const bool leaves = std::holds_alternative<Return>(stmt) || std::holds_alternative<Break>(stmt);
-  return leaves || std::holds_alternative<Barrier>(stmt) ? 32 : 1;
+  return leaves || waits(stmt) ? 32 : 1;
 }
 
 // How many rounds a loop has, where both ends are numbers; 0 for anything else.
@@ -65,7 +65,7 @@ class Unroller {
       for (std::uint32_t k = i + 1; k < next(body_, StmtId{i}).index; ++k) {
         const Stmt& stmt = body_.stmts[k];
         is_plain = is_plain && !std::holds_alternative<For>(stmt) &&
-                   !std::holds_alternative<Barrier>(stmt);
+                   !waits(stmt);
         for (ExprId root : roots(stmt)) inside += sizes[root.index];
       }
       if (!is_plain || inside > kMaxPartly) continue;

@@ -71,7 +71,7 @@ std::vector<Uses> uses_of(const Program& program) {
     visit(
         body.stmts[i], [&](const Store& store) { use(store.buffer, i, false); },
         [&](const Atomic& atomic) { use(atomic.buffer, i, atomic.result.exists()); },
-        Nothing<Let, Assign, If, For, Block, Break, Return, Barrier>{});
+        Nothing<Let, Assign, If, For, Block, Break, Return, Barrier, Collective, SetElement, Continue>{});
   }
   return uses;
 }
@@ -118,7 +118,7 @@ std::vector<bool> find_seen(const Program& program) {
     }
     // A barrier after it in its block says that all invocations run both.
     StmtId wait{use.first};
-    while (wait < end && !std::holds_alternative<Barrier>(body[wait])) wait = next(body, wait);
+    while (wait < end && !waits(body[wait])) wait = next(body, wait);
     return wait < end && wait.index < use.load;
   };
   std::vector<bool> seen(program.buffers.size());

@@ -78,9 +78,9 @@ Result<Question> question_of(const Law& law, const Op& op, const Registry& regis
       symbols.ops.emplace_back();
       continue;
     }
-    Result<Op> flat = inline_calls(*each, registry);
+    Result<FlatOp> flat = inline_calls(*each, registry);
     if (!flat.ok()) return flat.diagnostics();
-    symbols.ops.push_back(std::move(*flat));
+    symbols.ops.push_back(std::move(flat->op));
   }
   std::vector<Symbol> values;
   std::vector<FormulaVariable> variables;

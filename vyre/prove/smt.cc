@@ -51,7 +51,7 @@ std::string sum(std::vector<std::string> terms) {
 // A lane is whole words.
 constexpr std::uint32_t words_of_lane(DataType type) { return lane_bits(type) / 32; }
 static_assert(std::ranges::all_of(kTypeRows, [](const TypeInfo& row) {
-  return row.type == DataType::Bytes || words_of_lane(row.type) * row.lanes * 4 == row.bytes;
+  return !is_value_type(row.type) || words_of_lane(row.type) * row.lanes * 4 == row.bytes;
 }));
 
 }  // namespace
@@ -396,7 +396,7 @@ class OpFormula {
           block(branch.else_begin, branch.end);
           merge(condition, yes);
         },
-        [&](const For& loop) { rounds(id, loop); }, Nothing<Store, Atomic, Barrier>());
+        [&](const For& loop) { rounds(id, loop); }, Nothing<Store, Atomic, Barrier, Collective, SetElement, Continue>());
   }
 
   // The state is that of the way on which the condition is false.
@@ -469,7 +469,10 @@ class OpFormula {
       case Operation::InvocationId:
       case Operation::WorkgroupId:
       case Operation::LocalId:
-      case Operation::Call: break;  // not in an op without calls
+      case Operation::NumWorkgroups:
+#define WRITTEN(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+        break;  // not in an op without calls
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
         return formula_.apply(expr.op, arg(0), arg(ids.size() - 1));

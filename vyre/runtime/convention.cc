@@ -54,7 +54,9 @@ std::vector<Diagnostic> check_convention(const Program& program, const Conventio
         if (parameters > 0) unfit("there is a second uniform buffer");
         ++parameters;
         break;
-      case BufferAccess::Workgroup: break;
+      case BufferAccess::Workgroup:
+      case BufferAccess::Private:
+      case BufferAccess::Constant: break;
     }
   }
   if (inputs == 0) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kAxes[] = {"x", "y", "z"};
 
-bool is_bound(const BufferDecl& buffer) { return buffer.access != BufferAccess::Workgroup; }
+bool is_bound(const BufferDecl& buffer) { return is_bound(buffer.access); }
 
 // What a program sees of a buffer: a Bytes buffer is padded to whole words.
 std::uint64_t padded(const BufferDecl& buffer, std::uint64_t bytes) {

@@ -67,8 +67,13 @@ Word find_word(std::string_view text) {
 #define WORD(name, text) {text, Word::name},
 #include "vyre/text/words.def"
     };
-    for (const TypeInfo& type : all_types()) all.emplace(type.text, Word::Type);
-    for (const AtomicInfo& atomic : all_atomics()) all.emplace(atomic.text, Word::Atomic);
+    for (const TypeInfo& type : all_types()) {
+      if (!is_narrow(type.type)) all.emplace(type.text, Word::Type);
+    }
+    // Later ones are words only before a bracket, so that they may be names elsewhere.
+    for (const AtomicInfo& atomic : all_atomics()) {
+      if (atomic.op < AtomicOp::Load) all.emplace(atomic.text, Word::Atomic);
+    }
     return all;
   }();
   const auto found = words.find(text);

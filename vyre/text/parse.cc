@@ -1,6 +1,9 @@
 #include "vyre/text/parse.h"
 
+#include <deque>
+
 #include "vyre/ir/eval.h"
+#include "vyre/ir/walk.h"
 #include "vyre/text/parse_statements.h"
 
 namespace vyre {
@@ -26,7 +29,9 @@ class Parser : StatementParser {
     advance();
     while (!at(Tok::End) && !stopped_) {
       failed_ = false;
-      if (at_word(Word::Program)) {
+      if (at_const()) {
+        parse_const();
+      } else if (at_word(Word::Program)) {
         parse_program();
       } else if (at_word(Word::Op)) {
         parse_op();
@@ -52,6 +57,7 @@ class Parser : StatementParser {
     scope_.clear();
     open_.clear();
     suspect_.reset();
+    for (const ConstTable& table : tables_) binding(table.name).table = &table;
   }
 
   void finish_item(Item item) {
@@ -67,6 +73,77 @@ class Parser : StatementParser {
     const std::uint32_t brace = token_.span.begin;
     if (!expect<Message>(Tok::LBrace)) return false;
     open_block(Branch::Body, 0, brace);
+    return true;
+  }
+
+  // --- Constants ---
+
+  bool at_const() const {
+    return at(Tok::Name) && spelling() == "const" &&
+           lexer_.probe().next_but_comments().kind == Tok::Name;
+  }
+
+  // A table: `const NAME = […]`, or with its type before the `=`.
+  void parse_const() {
+    parsed_.heads.push_back(token_.span.begin);
+    advance();
+    std::string_view name;
+    Span span;
+    item_sound_ = true;
+    DataType type = DataType::Unknown;
+    if (!parse_new_name(name, span, "a name for the constant") ||
+        (accept(Tok::Colon) && !parse_variable_type(type)) ||
+        !expect<message::constant_value>(Tok::Assign) || !parse_table(name, span, type)) {
+      skip_to_item();
+    }
+  }
+
+  // One element of a table; where its type is still Unknown, the literal has it.
+  bool parse_table_element(DataType element, TypedBits& literal) {
+    const std::uint32_t begin = token_.span.begin;
+    const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
+    if (negative) advance();
+    if (at(Tok::Number)) {
+      const DataType bare = element == DataType::Unknown ? DataType::U32 : element;
+      if (!read_literal(negative, begin, literal, false, bare)) return false;
+      advance();
+    } else if (at_truth() && !negative) {
+      if (!parse_constant(false, begin, literal)) return false;
+    } else if (!at_word(Word::Type) || negative || !parse_typed_constant(literal)) {
+      return fail_here<message::table_literal>();
+    }
+    if (element == DataType::Unknown || literal.type == element) return true;
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(literal.bits.lanes));
+    if (literal.type == loaded_type(element) && load_element(element, bytes, 0) == literal.bits) {
+      return true;
+    }
+    return fail<message::table_element>({begin, previous_.span.end}, text(element));
+  }
+
+  bool parse_table(std::string_view name, Span span, DataType type) {
+    if (!expect<message::constant_value>(Tok::LBracket)) return false;
+    DataType element = element_type(type);
+    std::vector<std::byte> bytes;
+    std::uint32_t count = 0;
+    do {
+      if (at(Tok::RBracket)) break;
+      TypedBits literal;
+      if (!parse_table_element(element, literal)) return false;
+      if (element == DataType::Unknown) element = literal.type;
+      const auto* lanes = reinterpret_cast<const std::byte*>(literal.bits.lanes.data());
+      bytes.insert(bytes.end(), lanes, lanes + stride(element));
+      if (++count > kMaxTableCount || bytes.size() > kMaxTableBytes) {
+        return fail<message::table_size>(span, shorten(name));
+      }
+    } while (accept(Tok::Comma));
+    if (!expect<message::table_end>(Tok::RBracket)) return false;
+    if (count == 0 || (is_array(type) && count != element_count(type))) {
+      return fail<message::table_count>(span, shorten(name), count, element_count(type));
+    }
+    if (std::ranges::find(tables_, name, &ConstTable::name) != tables_.end()) {
+      return fail<message::duplicate_item>(span, shorten(name));
+    }
+    tables_.push_back({std::string(name), element, Contents(std::move(bytes))});
     return true;
   }
 
@@ -168,32 +245,6 @@ class Parser : StatementParser {
     return true;
   }
 
-  bool parse_type(DataType& type) {
-    if (is_planned_type(token_.word)) {
-      return fail<message::planned_type>(token_.span, spelling());
-    }
-    if (!at_word(Word::Type)) {
-      std::vector<std::string_view> types;
-      for (const TypeInfo& row : all_types()) types.push_back(row.text);
-      const std::string_view near = nearest(at(Tok::Name) ? spelling() : "", types);
-      return near.empty() ? fail_here<message::unknown_type>()
-                          : fail_here<message::misspelt_type>(near);
-    }
-    type = *find_type(spelling());
-    advance();
-    return true;
-  }
-
-  bool parse_count(std::uint32_t& value, std::string_view what) {
-    if (!at(Tok::Number)) return fail_missing<message::plain_number>(what);
-    TypedBits literal;
-    if (!read_literal(false, token_.span.begin, literal, true)) return false;
-    if (literal.type != DataType::U32) return fail_here<message::suffixed_number>(what);
-    value = literal.bits.lanes[0];
-    advance();
-    return true;
-  }
-
   // --- Ops ---
 
   void parse_op() {
@@ -237,14 +288,14 @@ class Parser : StatementParser {
       op.signature.inputs.push_back(DataType::Unknown);
       declare(name);
       if (!expect<message::parameter_colon>(Tok::Colon) ||
-          !parse_type(op.signature.inputs.back())) {
+          !parse_variable_type(op.signature.inputs.back())) {
         return false;
       }
     }
     advance();
     if (!expect<message::op_output>(Tok::Arrow)) return false;
     positions_.output = token_.span;
-    if (!parse_type(op.signature.output)) return false;
+    if (!parse_variable_type(op.signature.output)) return false;
     return open_body<message::op_body>();
   }
 
@@ -386,6 +437,8 @@ class Parser : StatementParser {
     law.arguments.emplace_back(std::move(id));
     return true;
   }
+
+  std::deque<ConstTable> tables_;  // of the file so far
 };
 
 }  // namespace

@@ -45,6 +45,7 @@ struct Parsed {
   std::vector<bool> sound;               // per item: free of syntax errors
   // By item: its declarations and blocks are, so that types can be checked without noise.
   std::vector<bool> typed;
+  std::vector<std::uint32_t> heads;  // first tokens of constants
   Findings findings;
   bool syntax_ok = true;  // in the whole file
 };

@@ -8,6 +8,7 @@
 
 #include "vyre/base/names.h"
 #include "vyre/ir/intern.h"
+#include "vyre/ir/walk.h"
 #include "vyre/text/parse_tokens.h"
 
 namespace vyre {
@@ -20,6 +21,7 @@ class ExpressionParser : protected TokenParser {
   struct Binding {
     LocalId local;
     BufferId buffer;
+    const ConstTable* table = nullptr;
     bool was_local = false;  // declared by now, in this scope or another one
     bool reported = false;   // as unknown: once is enough
   };
@@ -36,6 +38,12 @@ class ExpressionParser : protected TokenParser {
       // After an operand: lanes, closing brackets, then an operator or the end.
       while (true) {
         if (stopped_ || !parse_lanes()) return false;
+        if (at(Tok::LBracket)) {
+          if (!push_frame({Frame::Element, values_.back().span.begin})) return false;
+          --frames_.back().operands;
+          advance();
+          break;
+        }
         if (token_.infix != nullptr) {
           const OperationInfo* op = token_.infix;
           reduce(op->precedence + (op->precedence == kComparisonPrecedence ? 1 : 0));
@@ -54,30 +62,31 @@ class ExpressionParser : protected TokenParser {
           return true;
         }
         const OpenExpr& open = frames_.back();
-        const bool takes_list = open.kind != Frame::Paren && open.kind != Frame::Index;
+        const bool is_index = open.kind == Frame::Index || open.kind == Frame::Element;
+        const bool is_square = is_index || open.kind == Frame::Array;
+        const bool takes_list = open.kind != Frame::Paren && !is_index;
         if (at(Tok::Comma) && takes_list) {
           advance();
           break;
         }
-        if (at(open.kind == Frame::Index ? Tok::RBracket : Tok::RParen)) {
+        if (at(is_square ? Tok::RBracket : Tok::RParen)) {
           if (!close_bracket()) return false;
           continue;
         }
+        const std::string closing = is_square ? "]" : ")";
         if (at(Tok::End)) {
-          return fail<message::unclosed>({open.begin, open.begin + 1}, "an expression",
-                                         open.kind == Frame::Index ? "]" : ")");
+          return fail<message::unclosed>({open.begin, open.begin + 1}, "an expression", closing);
         }
-        return fail_missing<message::operator_or_bracket>(open.kind == Frame::Index
-                                                              ? "an operator or `]`"
-                                                          : takes_list ? "an operator, `,` or `)`"
-                                                                       : "an operator or `)`");
+        const std::string list = takes_list ? "an operator, `,` or `" : "an operator or `";
+        return fail_missing<message::operator_or_bracket>(list + closing + "`");
       }
     }
   }
 
   // The value of the current Number token, which it does not consume. `begin` is the place of its
-  // minus sign, if it has one.
-  bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count = false) {
+  // minus sign, if it has one; without a suffix its type is `bare`.
+  bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count = false,
+                    DataType bare = DataType::U32) {
     const std::string_view whole = spelling();
     const unsigned base = whole.starts_with("0x") ? 16 : whole.starts_with("0b") ? 2 : 10;
     Digits digits = read_digits(whole.substr(base == 10 ? 0 : 2), base);
@@ -87,7 +96,7 @@ class ExpressionParser : protected TokenParser {
     const bool is_float = (base != 2 && (has_exponent || whole.find('.') != whole.npos)) ||
                           suffix == "f32" || suffix == "f16" || suffix == "bf16";
     if (is_float) return fail<message::planned_literal>(token_.span, shorten(whole, 40));
-    literal.type = DataType::U32;
+    literal.type = bare;
     const bool upper_case = suffix.starts_with("X") || suffix.starts_with("B");
     if (!digits.well_formed || upper_case) {
       return fail<message::bad_number>(token_.span, shorten(whole, 40));
@@ -108,6 +117,7 @@ class ExpressionParser : protected TokenParser {
           count                           ? "use a number up to 4294967295"
           : literal.type == DataType::U32 ? "write a suffix for a wider type: u64 or u128"
           : literal.type == DataType::U64 ? "write the suffix u128, or a smaller number"
+          : is_narrow(literal.type)       ? "use a number that an element can hold"
           : is_signed                     ? "i32 goes from -2147483648i32 to 2147483647i32"
                                           : "u128 ends at 2^128 - 1";
       return fail<message::literal_range>({begin, token_.span.end},
@@ -193,7 +203,18 @@ class ExpressionParser : protected TokenParser {
  private:
   static constexpr std::size_t kMaxNesting = 8192;
 
-  enum class Frame : std::uint8_t { Prefix, Infix, Paren, Index, Function, Type, Call };
+  // Index: into a buffer; Element: of the array before it.
+  enum class Frame : std::uint8_t {
+    Prefix,
+    Infix,
+    Paren,
+    Index,
+    Element,
+    Array,
+    Function,
+    Type,
+    Call,
+  };
   struct OpenExpr {
     Frame kind;
     std::uint32_t begin = 0;
@@ -256,6 +277,10 @@ class ExpressionParser : protected TokenParser {
     if (at(Tok::LParen)) {
       advance();
       return push_frame({Frame::Paren, span.begin});
+    }
+    if (at(Tok::LBracket)) {
+      advance();
+      return push_frame({Frame::Array, span.begin});
     }
     if (at(Tok::Number)) return parse_number(false, span.begin);
     if (at(Tok::Name) && !at_statement()) return parse_name_operand();
@@ -337,14 +362,21 @@ class ExpressionParser : protected TokenParser {
       ids_.emplace_back(word);
       return push_frame({Frame::Call, name.begin, name});
     }
-    if (accept(Tok::LBracket)) {
-      const BufferId buffer = resolve_buffer(name);
-      return push_frame({Frame::Index, name.begin, name, nullptr, {}, buffer});
-    }
     const Binding found = binding(word);
     if (found.local.exists()) {
       push(interner_->local(found.local), name);
       return true;
+    }
+    if (found.table != nullptr) {
+      push(interner_->table(*found.table), name);
+      return true;
+    }
+    if (accept(Tok::LBracket)) {
+      const BufferId buffer = resolve_buffer(name);
+      return push_frame({Frame::Index, name.begin, name, nullptr, {}, buffer});
+    }
+    if (word == "num_workgroups" && at(Tok::Dot)) {
+      return parse_id(Operation::NumWorkgroups, name);
     }
     if (!found.buffer.exists()) {
       complain_unknown(name, false);
@@ -365,9 +397,9 @@ class ExpressionParser : protected TokenParser {
       push(interner_->literal(DataType::Bool, {{name.word == Word::True, 0, 0, 0}}), span);
       return true;
     }
-    if (name.word == Word::IdInvocation) return parse_id(Operation::InvocationId, name);
-    if (name.word == Word::IdWorkgroup) return parse_id(Operation::WorkgroupId, name);
-    if (name.word == Word::IdLocal) return parse_id(Operation::LocalId, name);
+    if (name.word == Word::IdInvocation) return parse_id(Operation::InvocationId, span);
+    if (name.word == Word::IdWorkgroup) return parse_id(Operation::WorkgroupId, span);
+    if (name.word == Word::IdLocal) return parse_id(Operation::LocalId, span);
     if (name.word == Word::Len) return parse_length(span);
     if (name.word == Word::Select) {
       return expect<message::select_bracket>(Tok::LParen) &&
@@ -388,24 +420,34 @@ class ExpressionParser : protected TokenParser {
   bool parse_length(Span len) {
     if (!expect<message::len_bracket>(Tok::LParen)) return false;
     if (!at(Tok::Name)) return fail_here<message::len_buffer>();
-    const BufferId buffer = resolve_buffer(token_.span);
+    const Span name = token_.span;
+    const Binding found = binding(lexer_.text(name));
     advance();
     if (!expect<message::len_end>(Tok::RParen)) return false;
     const Span span{len.begin, previous_.span.end};
+    if (found.local.exists() || found.table != nullptr) {
+      push(found.local.exists() ? interner_->local(found.local) : interner_->table(*found.table),
+           name);
+      const Value array = values_.back();
+      values_.pop_back();
+      push(interner_->make(Operation::Count, 0, 0, {&array.id, 1}), span);
+      return true;
+    }
+    const BufferId buffer = resolve_buffer(name);
     push(buffer.exists() ? interner_->length(buffer) : interner_->local({}), span);
     return true;
   }
 
   // The axis of an id.
-  bool parse_id(Operation op, const Token& name) {
+  bool parse_id(Operation op, Span name) {
     if (!expect<message::id_dot>(Tok::Dot)) return false;
     if (!at(Tok::Name)) return fail_here<message::id_axis>();
-    const Span span{name.span.begin, token_.span.end};
+    const Span span{name.begin, token_.span.end};
     const std::string_view axis = spelling();
     const std::size_t number = letter_number("xyz", axis);
     advance();
     if (number == axis.npos) {
-      complain<message::unknown_axis>(span, lexer_.text(name.span), shorten(axis));
+      complain<message::unknown_axis>(span, lexer_.text(name), shorten(axis));
       push_wrong(span);
     } else {
       push(interner_->make(op, static_cast<std::uint8_t>(number), 0, {}), span);
@@ -458,6 +500,14 @@ class ExpressionParser : protected TokenParser {
     switch (open.kind) {
       case Frame::Prefix:
       case Frame::Infix: break;
+      case Frame::Element: {
+        const Value index = values_.back();
+        values_.pop_back();
+        const Value array = values_.back();
+        values_.pop_back();
+        push(interner_->element(array.id, index.id), span);
+        break;
+      }
       case Frame::Paren: values_.back().span = span; break;
       case Frame::Index: {
         const Value index = values_.back();
@@ -470,6 +520,7 @@ class ExpressionParser : protected TokenParser {
         }
         break;
       }
+      case Frame::Array:
       case Frame::Function:
       case Frame::Type:
       case Frame::Call: finish_call(open, span); break;
@@ -488,6 +539,8 @@ class ExpressionParser : protected TokenParser {
       const std::size_t arity = static_cast<std::size_t>(open.op->arity);
       if (count == arity) id = interner_->make(open.op->op, 0, 0, args_);
       expected = plural(arity, "argument");
+    } else if (open.kind == Frame::Array) {
+      id = interner_->array(args_);
     } else if (open.kind == Frame::Type) {
       if (count == 1) {
         id = interner_->make(Operation::Cast, static_cast<std::uint8_t>(open.type), 0, args_);

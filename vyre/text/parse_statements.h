@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "vyre/ir/typing.h"
 #include "vyre/text/parse_expressions.h"
 
 namespace vyre {
@@ -53,6 +54,47 @@ class StatementParser : protected ExpressionParser {
     name = spelling();
     span = token_.span;
     if (name.size() > kMaxNameBytes) return false;
+    advance();
+    return true;
+  }
+
+  bool parse_type(DataType& type) {
+    if (is_planned_type(token_.word)) {
+      return fail<message::planned_type>(token_.span, spelling());
+    }
+    if (const auto known = at(Tok::Name) ? find_type(spelling()) : std::nullopt) {
+      type = *known;
+      advance();
+      return true;
+    }
+    std::vector<std::string_view> types;
+    for (const TypeInfo& row : all_types()) types.push_back(row.text);
+    const std::string_view near = nearest(at(Tok::Name) ? spelling() : "", types);
+    return near.empty() ? fail_here<message::unknown_type>()
+                        : fail_here<message::misspelt_type>(near);
+  }
+
+  // Of a parameter, a result or a local: an array has its count in brackets.
+  bool parse_variable_type(DataType& type) {
+    const Span span = token_.span;
+    if (!parse_type(type)) return false;
+    if (!accept(Tok::LBracket)) return true;
+    std::uint32_t count = 0;
+    if (!parse_count(count, "a number of elements")) return false;
+    if (!expect<message::buffer_end>(Tok::RBracket)) return false;
+    if (count == 0 || count > kMaxTableCount) {
+      complain<message::array_length>({span.begin, previous_.span.end}, count);
+    }
+    type = array_type(type, std::clamp(count, 1u, kMaxTableCount));
+    return true;
+  }
+
+  bool parse_count(std::uint32_t& value, std::string_view what) {
+    if (!at(Tok::Number)) return fail_missing<message::plain_number>(what);
+    TypedBits literal;
+    if (!read_literal(false, token_.span.begin, literal, true)) return false;
+    if (literal.type != DataType::U32) return fail_here<message::suffixed_number>(what);
+    value = literal.bits.lanes[0];
     advance();
     return true;
   }
@@ -167,7 +209,9 @@ class StatementParser : protected ExpressionParser {
       if (word == Word::If) return parse_if();
       if (word == Word::For) return parse_for();
       if (word == Word::Return) return parse_return();
-      if (word == Word::Atomic) return parse_atomic({});
+      if (find_atomic(spelling()) != nullptr && (word == Word::Atomic || at_call())) {
+        return parse_atomic({});
+      }
       if (word == Word::None) return parse_name_statement();
       if (accept_word(Word::Break)) return add_statement(Break{}), true;
       if (accept_word(Word::Barrier)) {
@@ -191,13 +235,25 @@ class StatementParser : protected ExpressionParser {
     advance();
     std::string_view name;
     if (!parse_new_name(name, statement_.local, "a name")) return false;
+    if (accept(Tok::Colon)) {
+      DataType type;
+      const bool parsed = parse_variable_type(type);
+      const ExprId zero = parsed ? push_zero(type) : ExprId{};
+      const LocalId local = declare(name);
+      if (parsed) add_statement(Let{local, zero});
+      return parsed;
+    }
     if (!accept(Tok::Assign)) {
-      at(Tok::Colon) ? fail_missing<message::typed_local>() : fail_missing<message::local_value>();
+      fail_missing<message::local_value>();
       declare(name);
       return false;
     }
-    if (at_word(Word::Atomic) && !before_dot()) {
-      const bool parsed = parse_atomic(LocalId{body_->locals.size()});
+    const AtomicInfo* atomic = at_call() ? find_atomic(spelling()) : nullptr;
+    const CollectiveInfo* collective = at_call() ? find_collective(spelling()) : nullptr;
+    if (atomic != nullptr || collective != nullptr) {
+      const LocalId result{body_->locals.size()};
+      const bool parsed =
+          atomic != nullptr ? parse_atomic(result) : parse_collective(*collective, result);
       declare(name);
       if (parsed && token_.infix != nullptr) {
         return fail_here<message::computed_atomic>();
@@ -210,6 +266,43 @@ class StatementParser : protected ExpressionParser {
     const LocalId local = declare(name);
     if (!parsed) return false;
     add_statement(Let{local, value});
+    return true;
+  }
+
+  // A word before `(`.
+  bool at_call() const {
+    return at(Tok::Name) && lexer_.probe().next_but_comments().kind == Tok::LParen;
+  }
+
+  // What a local begins as that has a type and no value.
+  ExprId push_zero(DataType type) {
+    const ExprId zero = interner_->zero(type);
+    for_each_use(*body_, zero, [&](ExprId) { positions_.uses.push_back(previous_.span); });
+    return zero;
+  }
+
+  bool parse_collective(const CollectiveInfo& row, LocalId result) {
+    const Span name = token_.span;
+    advance();
+    advance();
+    Collective collective;
+    collective.op = row.op;
+    collective.result = result;
+    if (!parse_expr(collective.value)) return false;
+    std::size_t count = 1;
+    for (; accept(Tok::Comma); ++count) {
+      if (!parse_expr(collective.invocation)) return false;
+    }
+    if (!expect<message::collective_end>(Tok::RParen)) return false;
+    const std::size_t wanted = row.chooses() ? 2 : 1;
+    if (count == wanted) {
+      add_statement(collective);
+      return true;
+    }
+    complain<message::argument_count>(name, row.text, plural(wanted, "argument"),
+                                      plural(count, "argument"));
+    positions_.uses.resize(statement_.first_use);
+    add_statement(Let{result, wrong_value(name)});
     return true;
   }
 
@@ -291,6 +384,8 @@ class StatementParser : protected ExpressionParser {
       add_statement(assign);
       return true;
     }
+    if (word == "continue" && !at(Tok::LBracket)) return add_statement(Continue{}), true;
+    if (at(Tok::LBracket) && binding(word).local.exists()) return parse_set_element(name);
     if (accept(Tok::LBracket)) {
       Store store;
       store.buffer = resolve_buffer(name);
@@ -304,6 +399,22 @@ class StatementParser : protected ExpressionParser {
       return true;
     }
     return fail_unknown_statement(first);
+  }
+
+  // `w[i] = e` of an array.
+  bool parse_set_element(Span name) {
+    advance();
+    SetElement set;
+    set.local = binding(lexer_.text(name)).local;
+    statement_.local = name;
+    if (!parse_element(name, set.index)) return false;
+    if (!accept(Tok::Assign)) {
+      return token_.infix != nullptr ? fail_missing<message::compound_store>()
+                                     : fail_missing<message::stored_value>();
+    }
+    if (!parse_expr(set.value)) return false;
+    add_statement(set);
+    return true;
   }
 
   // A statement that starts with a name but is not an assignment: most likely something from
@@ -361,8 +472,11 @@ class StatementParser : protected ExpressionParser {
           plural(static_cast<std::size_t>(count) + 1, "argument"));
     } else {
       atomic.buffer = resolve_buffer(buffer);
-      atomic.value = values[static_cast<std::size_t>(count - 1)];
+      if (count > 0) atomic.value = values[static_cast<std::size_t>(count - 1)];
       if (count == 2) atomic.expected = values[0];
+      if (result.exists() && row.op == AtomicOp::Store) {
+        complain<message::store_result>(name);
+      }
       add_statement(atomic);
       return true;
     }

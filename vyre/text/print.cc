@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "vyre/base/text.h"
-#include "vyre/ir/walk.h"
+#include "vyre/ir/typing.h"
 #include "vyre/text/lexer.h"
 #include "vyre/text/parse.h"
 
@@ -57,19 +58,39 @@ class Printer {
     line_starts_.push_back(static_cast<std::uint32_t>(out.size()));
   }
   void statements(const Body& body, std::span<const BufferDecl> buffers);
+  void tables(const Body& body);
   void begin(const Expr& expr);
   void end(const Expr& expr);
   const std::string& name(BufferId id) const { return buffers_[id.index].name; }
   const std::string& name(LocalId id) const { return (*body_)[id].name; }
 
   std::vector<std::uint32_t> line_starts_;
+  std::set<std::string> printed_;  // the tables that the text has
   // Of what is being printed.
   const Body* body_ = nullptr;
   std::span<const BufferDecl> buffers_;
   std::size_t limit_ = ~std::size_t{0};
 };
 
+// The constants that a body mentions come before its item, each once in a text.
+void Printer::tables(const Body& body) {
+  for (const ConstTable& table : body.tables) {
+    if (!printed_.insert(table.name).second) continue;
+    line();
+    out += "const " + table.name + ": ";
+    out += argument_text(array_type(table.element, table.count())) + " = [";
+    for (std::uint32_t i = 0; i < table.count(); ++i) {
+      if (i > 0) out += ", ";
+      std::string element = print_literal({loaded_type(table.element), load_element(table.element, table.contents.bytes(), i)});
+      if (!is_vector(table.element)) element = element.substr(0, element.find_first_of("iu"));
+      out += element;
+    }
+    out += ']';
+  }
+}
+
 void Printer::item(const Program& program) {
+  tables(program.body);
   line();
   out += "program " + program.name + " workgroup(";
   const auto& size = program.workgroup_size;
@@ -80,6 +101,7 @@ void Printer::item(const Program& program) {
   }
   out += ") {";
   for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access == BufferAccess::Private || buffer.access == BufferAccess::Constant) continue;
     line();
     out += text(buffer.access);
     out += ' ' + buffer.name + ": ";
@@ -91,19 +113,25 @@ void Printer::item(const Program& program) {
     }
     if (buffer.access != BufferAccess::Workgroup) out += " @" + unsigned_text(buffer.binding);
   }
+  // Memory of an invocation is what arrays become; it begins as zeros.
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access != BufferAccess::Private) continue;
+    line();
+    out += "let " + buffer.name + ": " + argument_text(array_type(buffer.element, buffer.count));
+  }
   statements(program.body, program.buffers);
   out += " }";
 }
 
 void Printer::item(const Op& op) {
+  tables(op.body);
   line();
   out += "op " + op.id + "(";
   for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
     out += (i > 0 ? ", " : "") + op.body.locals[i].name + ": ";
-    out += text(op.signature.inputs[i]);
+    out += argument_text(op.signature.inputs[i]);
   }
-  out += ") -> ";
-  out += text(op.signature.output);
+  out += ") -> " + argument_text(op.signature.output);
   out += " {";
   if (!op.description.empty()) {
     line();
@@ -144,8 +172,30 @@ void Printer::head(const Stmt& stmt) {
   visit(
       stmt,
       [&](const Let& let) {
-        out += "let " + name(let.local) + " = ";
+        out += "let " + name(let.local);
+        if (const Expr& value = (*body_)[let.value]; value.op == Operation::Zeros) {
+          out += ": " + argument_text(static_cast<DataType>(value.imm));
+          return;
+        }
+        out += " = ";
         expr(let.value);
+      },
+      [&](const SetElement& set) {
+        out += name(set.local) + "[";
+        expr(set.index);
+        out += "] = ";
+        expr(set.value);
+      },
+      [&](const Collective& collective) {
+        out += "let " + name(collective.result) + " = ";
+        out += info(collective.op).text;
+        out += '(';
+        expr(collective.value);
+        if (collective.invocation.exists()) {
+          out += ", ";
+          expr(collective.invocation);
+        }
+        out += ')';
       },
       [&](const Assign& assign) {
         out += name(assign.local) + " = ";
@@ -163,12 +213,11 @@ void Printer::head(const Stmt& stmt) {
         out += '(' + name(atomic.buffer) + '[';
         expr(atomic.index);
         out += ']';
-        if (atomic.expected.exists()) {
+        for (ExprId operand : {atomic.expected, atomic.value}) {
+          if (!operand.exists()) continue;
           out += ", ";
-          expr(atomic.expected);
+          expr(operand);
         }
-        out += ", ";
-        expr(atomic.value);
         out += ')';
       },
       [&](const If& branch) {
@@ -184,6 +233,7 @@ void Printer::head(const Stmt& stmt) {
         out += " {";
       },
       [&](const Block&) { out += '{'; }, [&](const Break&) { out += "break"; },
+      [&](const Continue&) { out += "continue"; },
       [&](const Barrier&) { out += "barrier"; },
       [&](const Return& result) {
         out += result.value.exists() ? "return " : "return";
@@ -203,7 +253,9 @@ bool needs_parentheses(const Expr& parent, std::size_t position, const Expr& chi
   if (parent.op == Operation::Negate && child.op == Operation::Literal) {
     return has_sign(type_of_detail(child));
   }
-  if (parent.op == Operation::Lane) return inner < kPrimary;
+  if (parent.op == Operation::Lane || (parent.op == Operation::Element && position == 0)) {
+    return inner < kPrimary;
+  }
   const int outer = precedence(parent.op);
   if (outer == kPrimary) return false;
   if (outer == kPrefixPrecedence) return inner < outer;
@@ -224,7 +276,8 @@ void Printer::begin(const Expr& expr) {
     case Operation::Length: out += "len(" + buffers_[expr.imm].name + ')'; break;
     case Operation::InvocationId:
     case Operation::WorkgroupId:
-    case Operation::LocalId: out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail]; break;
+    case Operation::LocalId:
+    case Operation::NumWorkgroups: out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail]; break;
     case Operation::Select: out += "select("; break;
     case Operation::Cast:
       out += text(type_of_detail(expr));
@@ -233,6 +286,22 @@ void Printer::begin(const Expr& expr) {
     case Operation::Vec2: out += "vec2u32("; break;
     case Operation::Vec4: out += "vec4u32("; break;
     case Operation::Call: out += body_->callees[expr.imm] + '('; break;
+    case Operation::Table: out += body_->tables[expr.imm].name; break;
+    case Operation::Array: out += '['; break;
+    case Operation::Zeros: {
+      // Nobody writes it but in a `let`; a list of zeros means the same.
+      const auto type = static_cast<DataType>(expr.imm);
+      const DataType element = element_type(type);
+      std::string zero = print_literal({element, {}});
+      if (element == DataType::Vec2U32) zero = "vec2u32(0, 0)";
+      if (element == DataType::Vec4U32) zero = "vec4u32(0, 0, 0, 0)";
+      out += '[' + zero;
+      for (std::uint32_t i = 1; i < element_count(type); ++i) out += ", " + zero;
+      out += ']';
+      break;
+    }
+    case Operation::Count: out += "len("; break;
+    case Operation::Element:
     case Operation::Lane: break;
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
@@ -244,7 +313,9 @@ void Printer::begin(const Expr& expr) {
 
 // What comes after them.
 void Printer::end(const Expr& expr) {
-  if (expr.op == Operation::Load) {
+  if (expr.op == Operation::Load || expr.op == Operation::Element) {
+    out += ']';
+  } else if (expr.op == Operation::Array) {
     out += ']';
   } else if (expr.op == Operation::Lane) {
     out += '.';
@@ -281,7 +352,9 @@ void Printer::expr(ExprId root) {
       stack.pop_back();
       continue;
     }
-    if (next > 0 && is_infix(expr.op)) {
+    if (next > 0 && expr.op == Operation::Element) {
+      out += '[';
+    } else if (next > 0 && is_infix(expr.op)) {
       out += ' ';
       out += info(expr.op).text;
       out += ' ';
@@ -371,11 +444,12 @@ std::string print_head(const Body& body, std::span<const BufferDecl> buffers, co
 Result<std::string> format(const Source& source) {
   Parsed parsed = parse_source(source);
   if (!parsed.syntax_ok) return std::move(parsed.findings).located(source);
-  std::vector<std::uint32_t> line_starts;
+  std::vector<std::uint32_t> line_starts = parsed.heads;
   for (const ItemPositions& item : parsed.positions) {
     line_starts.insert(line_starts.end(), item.heads.begin(), item.heads.end());
     for (const auto& statement : item.statements) line_starts.push_back(statement.head.begin);
   }
+  std::ranges::sort(line_starts);
   return layout(source.text, line_starts);
 }
 

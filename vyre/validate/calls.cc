@@ -9,10 +9,8 @@ namespace vyre {
 namespace {
 
 bool valid_signature(const OpSignature& signature) {
-  const auto is_value = [](DataType type) {
-    return type != DataType::Unknown && type != DataType::Bytes;
-  };
-  return std::ranges::all_of(signature.inputs, is_value) && is_value(signature.output);
+  return std::ranges::all_of(signature.inputs, &is_variable_type) &&
+         is_variable_type(signature.output);
 }
 
 // Depth first over the calls, with a stack of its own.

@@ -18,13 +18,13 @@ struct Scope {
 void check_bindings(Context& context) {
   std::map<std::uint32_t, const BufferDecl*> first;  // by binding
   for (const BufferDecl& buffer : context.buffers) {
-    if (buffer.access != BufferAccess::Workgroup) first.try_emplace(buffer.binding, &buffer);
+    if (is_bound(buffer.access)) first.try_emplace(buffer.binding, &buffer);
   }
   std::uint32_t free = 0;
   while (first.contains(free)) ++free;
   for (std::size_t i = 0; i < context.buffers.size(); ++i) {
     const BufferDecl& buffer = context.buffers[i];
-    if (buffer.access == BufferAccess::Workgroup || first[buffer.binding] == &buffer) continue;
+    if (!is_bound(buffer.access) || first[buffer.binding] == &buffer) continue;
     context.report<message::duplicate_binding>({Place::Buffer, i}, first[buffer.binding]->name,
                                                buffer.name, buffer.binding, free);
   }
@@ -112,7 +112,10 @@ class Structure {
     const Stmt& stmt = body_.stmts[i];
     if (block.ended) {
       const bool after_return = std::holds_alternative<Return>(body_.stmts[i - 1]);
-      context_.report<message::unreachable>({Place::Head, i}, after_return ? "return" : "break");
+      const bool after_break = std::holds_alternative<Break>(body_.stmts[i - 1]);
+      context_.report<message::unreachable>({Place::Head, i}, after_return  ? "return"
+                                                              : after_break ? "break"
+                                                                            : "continue");
       block.ended = false;
       block.dead |= after_return;
     }
@@ -123,6 +126,10 @@ class Structure {
           block.ended = true;
           if (loops == 0) context_.report<message::break_outside>({Place::Head, i});
         },
+        [&](const Continue&) {
+          block.ended = true;
+          if (loops == 0) context_.report<message::continue_outside>({Place::Head, i});
+        },
         [&](const Return& result) {
           block.ended = block.returns = true;
           if (context_.program != nullptr && result.value.exists()) {
@@ -132,12 +139,14 @@ class Structure {
                                                       context_.op->signature.output);
           }
         },
-        [&](const Barrier&) {
-          if (context_.op == nullptr) return;
-          context_.report<message::effect_in_op>({Place::Head, i}, shorten(context_.name),
-                                                 "a barrier");
-        },
-        Nothing<Let, Assign, Store, Atomic, If, For, Block>());
+        [&](const Barrier&) { refuse_in_op(i, "a barrier"); },
+        [&](const Collective&) { refuse_in_op(i, "a collective"); },
+        Nothing<Let, Assign, SetElement, Store, Atomic, If, For, Block>());
+  }
+
+  void refuse_in_op(std::uint32_t i, std::string_view what) {
+    if (context_.op == nullptr) return;
+    context_.report<message::effect_in_op>({Place::Head, i}, shorten(context_.name), what);
   }
 
   // Each expression is visible where all the locals in it are, which one forward loop finds. The
@@ -173,14 +182,13 @@ class Structure {
           ++use;
         });
       }
-      if (const Assign* assign = std::get_if<Assign>(&body_.stmts[i])) {
-        if (!assign->local.exists()) continue;
-        const std::string& name = body_[assign->local].name;
-        if (loop_variables_[assign->local.index]) {
-          context_.report<message::assigned_loop_variable>({Place::Local, i}, name);
-        } else if (!visible(assign->local, i)) {
-          context_.report<message::assigned_out_of_scope>({Place::Local, i}, name);
-        }
+      const LocalId* local = local_of(body_.stmts[i]);
+      if (local == nullptr || !local->exists() || declared(body_.stmts[i]).exists()) continue;
+      const std::string& name = body_[*local].name;
+      if (loop_variables_[local->index]) {
+        context_.report<message::assigned_loop_variable>({Place::Local, i}, name);
+      } else if (!visible(*local, i)) {
+        context_.report<message::assigned_out_of_scope>({Place::Local, i}, name);
       }
     }
   }
@@ -204,15 +212,15 @@ class Structure {
 void check_declarations(Context& context) {
   if (context.op != nullptr) {
     const OpSignature& signature = context.op->signature;
+    const auto check = [&](const std::string& what, DataType type, Place place) {
+      std::optional<Diagnostic> error = variable_error(what, type);
+      if (error) context.add(*std::move(error), place);
+    };
     for (std::size_t i = 0; i < signature.inputs.size(); ++i) {
-      if (signature.inputs[i] == DataType::Bytes) {
-        context.report<message::bytes_type>({Place::Parameter, i},
-                                            "parameter `" + context.body.locals[i].name + "`");
-      }
+      const std::string what = "parameter `" + shorten(context.body.locals[i].name) + "`";
+      check(what, signature.inputs[i], {Place::Parameter, i});
     }
-    if (signature.output == DataType::Bytes) {
-      context.report<message::bytes_type>(Place::Output, "the result");
-    }
+    check("the result", signature.output, Place::Output);
     return;
   }
   for (std::size_t axis = 0; axis < 3; ++axis) {

@@ -30,7 +30,7 @@ class TypeCheck {
     if (context_.op != nullptr) {
       const auto& inputs = context_.op->signature.inputs;
       for (std::size_t i = 0; i < inputs.size(); ++i) {
-        context_.types.locals[i] = inputs[i] == DataType::Bytes ? DataType::Unknown : inputs[i];
+        context_.types.locals[i] = is_variable_type(inputs[i]) ? inputs[i] : DataType::Unknown;
       }
     }
     // In canonical numbering a statement's new expressions follow those of the statements before.
@@ -57,6 +57,7 @@ class TypeCheck {
       return expr.imm < body_.locals.size() ? context_.types.locals[expr.imm] : DataType::Unknown;
     }
     if (expr.op == Operation::Call) return type_of_call(id, expr, args);
+    if (expr.op == Operation::Table) return body_.tables[expr.imm].type();
     if (expr.op == Operation::Load) {
       const BufferDecl& buffer = context_.buffers[expr.imm];
       const DataType index = type(args[0]);
@@ -135,7 +136,15 @@ class TypeCheck {
   void check_statement(std::uint32_t i) {
     visit(
         body_.stmts[i],
-        [&](const Let& let) { context_.types.locals[let.local.index] = type(let.value); },
+        [&](const Let& let) {
+          DataType& own = context_.types.locals[let.local.index];
+          own = type(let.value);
+          const std::string what = "local `" + shorten(body_[let.local].name) + "`";
+          if (std::optional<Diagnostic> error = variable_error(what, own)) {
+            context_.add(*std::move(error), {Place::Local, i});
+            own = DataType::Unknown;
+          }
+        },
         [&](const Assign& assign) {
           if (!assign.local.exists()) return;
           const DataType target = context_.types[assign.local];
@@ -185,10 +194,32 @@ class TypeCheck {
         [&](const Return& result) {
           if (context_.op == nullptr || !result.value.exists()) return;
           const DataType wanted = context_.op->signature.output;
-          if (wanted == DataType::Bytes) return;
+          if (!is_variable_type(wanted)) return;
           require<message::returned_type>(i, 0, wanted, shorten(context_.name), wanted);
         },
-        Nothing<Block, Break, Barrier>());
+        [&](const SetElement& set) {
+          if (!set.local.exists()) return;
+          const DataType array = context_.types[set.local];
+          const std::string& name = body_[set.local].name;
+          require<message::element_index>(i, 0, DataType::U32);
+          if (array == DataType::Unknown) return;
+          if (!is_array(array)) {
+            context_.report<message::indexed_local>({Place::Local, i}, name, array);
+          } else {
+            require<message::stored_type>(i, 1, element_type(array), name, element_type(array));
+          }
+        },
+        [&](const Collective& collective) {
+          const CollectiveInfo& row = info(collective.op);
+          const DataType value = type(collective.value);
+          if (collective.result.exists()) context_.types.locals[collective.result.index] = value;
+          if (value != DataType::Unknown && !contains(type_sets::Combined, value)) {
+            context_.report<message::operand_type>(context_.root(i, 0), row.text, value,
+                                                   list_of(type_sets::Combined));
+          }
+          if (row.chooses()) require<message::collective_number>(i, 1, DataType::U32, row.text);
+        },
+        Nothing<Block, Break, Barrier, Continue>());
   }
 
   // Walks the body as written and reports each wrong expression wherever it stands.

@@ -10,7 +10,9 @@
 namespace vyre {
 namespace {
 
-bool is_barrier(const Stmt& stmt) { return std::holds_alternative<Barrier>(stmt); }
+bool is_barrier(const Stmt& stmt) {
+  return std::holds_alternative<Barrier>(stmt) || std::holds_alternative<Collective>(stmt);
+}
 
 // Names the branch at which control flow diverges and the value that makes it diverge.
 std::string reason(const Context& context, const Divergence& divergence) {
@@ -26,6 +28,16 @@ std::string reason(const Context& context, const Divergence& divergence) {
          " depends on " + shorten(value, 80) + "`";
 }
 
+// All invocations take the value of the same one.
+void check_broadcast(Context& context, const Uniformity& uniformity, std::uint32_t i) {
+  const Collective* collective = std::get_if<Collective>(&context.body.stmts[i]);
+  if (collective == nullptr || info(collective->op).shape != CollectiveShape::One) return;
+  if (!collective->invocation.exists() || uniformity[collective->invocation]) return;
+  const std::string written = print_expr(context.body, context.buffers, collective->invocation, 40);
+  context.report<message::divergent_broadcast>(context.root(i, 1), info(collective->op).text,
+                                               shorten(written));
+}
+
 }  // namespace
 
 void check_uniformity(Context& context) {
@@ -36,7 +48,9 @@ void check_uniformity(Context& context) {
   std::vector<bool> reported(stmts.size());
   std::uint32_t explained = Uniformity::kUniform;  // barriers of one stretch have one cause
   for (std::uint32_t i = 0; i < stmts.size() && !context.full(); ++i) {
-    if (!is_barrier(stmts[i]) || uniformity[StmtId{i}]) continue;
+    if (!is_barrier(stmts[i])) continue;
+    check_broadcast(context, uniformity, i);
+    if (uniformity[StmtId{i}]) continue;
     const std::uint32_t flow = uniformity.flows[i];
     if (flow == explained) continue;
     explained = flow;

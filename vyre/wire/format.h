@@ -14,6 +14,7 @@ inline constexpr std::string_view kWireMagic = "\xb6VYRE\r\n\n";
 
 inline constexpr std::size_t kWireHeaderBytes = 32;
 inline constexpr std::uint32_t kWireNone = 0xffffffff;
+inline constexpr std::uint32_t kWireArray = 17;  // among the tags of types
 
 inline std::uint32_t load_word(const char* at) {
   const auto byte = [&](int i) { return std::uint32_t{static_cast<unsigned char>(at[i])}; };
@@ -27,7 +28,7 @@ inline void store_word(char* at, std::uint32_t word) {
 // The XXH64 of what follows the header.
 std::uint64_t wire_checksum(std::string_view items);
 
-enum class ItemTag : std::uint8_t { Program = 1, Op = 2 };
+enum class ItemTag : std::uint8_t { Program = 1, Op = 2, ProgramWithTables = 3, OpWithTables = 4 };
 
 enum class StatementTag : std::uint8_t {
 #define STATEMENT(name, tag, meaning) name = tag,

@@ -87,6 +87,12 @@ class Writer {
     bytes.append(text);
     bytes.resize(padded(bytes.size()));
   }
+  void table(const ConstTable& table) {
+    const std::vector<std::byte>& all = table.contents.bytes();
+    word(all.size());
+    bytes.append(reinterpret_cast<const char*>(all.data()), all.size());
+    bytes.resize(padded(bytes.size()));
+  }
   template <class Enum>
   void tag(std::string_view, Enum value, OfTag<Enum>) {
     word(static_cast<std::uint32_t>(value));
@@ -166,11 +172,20 @@ class Reader {
     if (size > left() || padded(size) > left()) return fail_truncated();
     const std::string_view text = bytes_.substr(at_, size);
     if (std::optional<Diagnostic> wrong = text_problem(text, at_)) return stop(*std::move(wrong));
-    const std::string_view padding = bytes_.substr(at_ + size, padded(size) - size);
-    at_ += padded(size);
-    require(padding.find_first_not_of('\0') == padding.npos, "padding that is not zero",
-            padding.size());
+    skip_padded(size);
     out = text;
+  }
+  // The elements of a table whose name and type have been read.
+  void table(ConstTable& table) {
+    const std::size_t size = word();
+    if (size > left() || padded(size) > left()) return fail_truncated();
+    const auto* begin = reinterpret_cast<const std::byte*>(bytes_.data() + at_);
+    const std::size_t each = stride(table.element);
+    require(size > 0 && size % each == 0, "a table without elements, or with a part of one", 4);
+    require(size <= kMaxTableBytes && size / each <= kMaxTableCount, "a table that is too large",
+            4);
+    skip_padded(size);
+    if (ok()) table.contents = Contents({begin, begin + size});
   }
   // A word that is a tag and nothing else.
   template <class Enum>
@@ -236,6 +251,13 @@ class Reader {
   }
 
  private:
+  void skip_padded(std::size_t size) {
+    const std::string_view padding = bytes_.substr(at_ + size, padded(size) - size);
+    at_ += padded(size);
+    require(padding.find_first_not_of('\0') == padding.npos, "padding that is not zero",
+            padding.size());
+  }
+
   std::string_view bytes_;
   std::size_t at_ = 0;
   std::size_t end_;  // of the item at hand
@@ -277,7 +299,7 @@ class Format {
   template <class T>
   using Part = std::conditional_t<Wire::kReads, T, const T>;
 
-  explicit Format(Wire& wire) : wire_(wire) {}
+  Format(Wire& wire, bool has_tables) : wire_(wire), has_tables_(has_tables) {}
 
   void fields(Part<Program>& program) {
     wire_.set_inside("a program");
@@ -299,8 +321,8 @@ class Format {
     wire_.set_inside("an op");
     wire_.text(op.id);
     wire_.text(op.description);
-    list("the inputs", 4, op.signature.inputs, [&](Part<DataType>& input) { type(input); });
-    type(op.signature.output);
+    list("the inputs", 4, op.signature.inputs, [&](Part<DataType>& input) { variable_type(input); });
+    variable_type(op.signature.output);
     list("the laws", 4, op.laws, [&](Part<Law>& law) { fields(law); });
     fields(op.body, 0, op.signature.inputs.size());
   }
@@ -311,6 +333,29 @@ class Format {
     wire_.each(entries, wire_.count(inside, least, entries.size()), entry);
   }
   void type(Part<DataType>& type) { wire_.tag("type", type, &type_of_tag); }
+
+  // The type of a parameter or result: an array is a tag of its own, the elements' type and count.
+  void variable_type(DataType& type) { variable_type_of(type); }
+  void variable_type(const DataType& type) { variable_type_of(type); }
+  void variable_type_of(auto& type) {
+    std::uint32_t element = static_cast<std::uint32_t>(element_type(type));
+    std::uint32_t count = element_count(type);
+    std::uint32_t tag = count != 0 ? kWireArray : element;
+    wire_.word(tag);
+    if (tag == kWireArray) {
+      wire_.word(element);
+      wire_.word(count);
+      wire_.require(count - 1 < kMaxTableCount, "an array without elements, or with too many", 4);
+    } else {
+      element = tag;
+    }
+    if (!type_of_tag(element)) {
+      return wire_.template fail<message::bad_tag>("type", element, wire_.at() - 4);
+    }
+    if constexpr (Wire::kReads) {
+      type = array_type(static_cast<DataType>(element), tag == kWireArray ? count : 0);
+    }
+  }
 
   void fields(Part<Law>& law) {
     if constexpr (!Wire::kReads) {
@@ -359,6 +404,10 @@ class Format {
     list("the constants", 16, body.constants, [&](Part<Bits>& bits) {
       for (auto& lane : bits.lanes) wire_.word(lane);
     });
+    if (has_tables_) {
+      list("the tables", 12, body.tables, [&](Part<ConstTable>& table) { fields(table); });
+      wire_.require(!body.tables.empty(), "an item that says that it has tables", 4);
+    }
     list("the callees", 4, body.callees, [&](Part<std::string>& id) { wire_.text(id); });
     list("the expressions", 4, body.exprs, [&](Part<Expr>& expr) { fields(expr); });
 
@@ -371,6 +420,22 @@ class Format {
     if constexpr (Wire::kReads) {
       wire_.require(canonical(body, static_cast<std::uint32_t>(parameters)) == body,
                     "a body that is not in canonical form", wire_.at() - begin);
+    }
+  }
+
+  void fields(Part<ConstTable>& table) {
+    wire_.text(table.name);
+    type(table.element);
+    wire_.require(table.element != DataType::Bytes, "a table of bytes", 4);
+    if (!wire_.ok()) return;
+    wire_.table(table);
+    if constexpr (Wire::kReads) {
+      if (table.element != DataType::Bool) return;
+      const auto* words = reinterpret_cast<const char*>(table.contents.bytes().data());
+      for (std::size_t i = 0; wire_.ok() && i < table.contents.bytes().size(); i += 4) {
+        wire_.require(load_word(words + i) <= 1, "a bool that is neither 0 nor 1",
+                      table.contents.bytes().size() - i);
+      }
     }
   }
 
@@ -391,6 +456,7 @@ class Format {
       case Operation::InvocationId:
       case Operation::WorkgroupId:
       case Operation::LocalId:
+      case Operation::NumWorkgroups:
         if (expr.detail > 2) return bad_detail("axis");
         break;
       case Operation::Lane:
@@ -409,6 +475,21 @@ class Format {
         no_detail();
         wire_.reference("callee", expr.imm, body_->callees.size());
         break;
+      case Operation::Table:
+        no_detail();
+        wire_.reference("table", expr.imm, body_->tables.size());
+        break;
+      case Operation::Zeros: {
+        no_detail();
+        auto type = static_cast<DataType>(expr.imm);
+        variable_type(type);
+        wire_.require(is_array(type), "zeros that are not an array", 4);
+        if constexpr (Wire::kReads) expr.imm = static_cast<std::uint32_t>(type);
+        break;
+      }
+      case Operation::Array:
+      case Operation::Element:
+      case Operation::Count:
       case Operation::Select:
       case Operation::Vec2:
       case Operation::Vec4:
@@ -420,7 +501,8 @@ class Format {
     auto* args = expr.args.data();
     std::size_t count = operands(*body_, expr).size();
     if (has_operand_list(expr.op)) {
-      if (expr.op == Operation::Call) count = wire_.count({}, 4, count);
+      if (expr.op != Operation::Vec4) count = wire_.count({}, 4, count);
+      wire_.require(expr.op != Operation::Array || count > 0, "an array without elements", 4);
       if constexpr (Wire::kReads) {
         if (expr.op == Operation::Vec4) count = 4;
         expr.args[0] = ExprId{body_->operands.size()};
@@ -456,16 +538,26 @@ class Format {
     const auto number = static_cast<std::uint32_t>(&stmt - body_->stmts.data());
     while (ends_.back() == number) ends_.pop_back();
     after_ = number + 1;
-    const Atomic* atomic = std::get_if<Atomic>(&stmt);
     auto kind = static_cast<StatementTag>(stmt.index() + 1);
-    auto detail = static_cast<std::uint8_t>(atomic != nullptr ? atomic->op : AtomicOp{});
-    if (!wire_.head("statement", kind, &up_to<StatementTag, StatementTag::Barrier>, detail)) return;
+    std::uint8_t detail = std::visit(
+        [](const auto& s) -> std::uint8_t {
+          if constexpr (requires { s.op; }) return static_cast<std::uint8_t>(s.op);
+          return 0;
+        },
+        stmt);
+    if (!wire_.head("statement", kind, &up_to<StatementTag, StatementTag::Collective>, detail)) {
+      return;
+    }
     if constexpr (Wire::kReads) {
       stmt = blank_statement(kind);
-      if (Atomic* read = std::get_if<Atomic>(&stmt)) {
-        const std::optional<AtomicOp> op = atomic_of_tag(detail);
-        if (!op) return wire_.template fail<message::bad_tag>("atomic", detail, wire_.at() - 3);
-        read->op = *op;
+      const auto set = [&](std::string_view what, auto& op, auto known) {
+        if (!known) return wire_.template fail<message::bad_tag>(what, detail, wire_.at() - 3);
+        op = *known;
+      };
+      if (Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+        set("atomic", atomic->op, atomic_of_tag(detail));
+      } else if (Collective* collective = std::get_if<Collective>(&stmt)) {
+        set("collective", collective->op, collective_of_tag(detail));
       } else {
         wire_.require(detail == 0, "bits that are reserved", 4);
       }
@@ -491,7 +583,19 @@ class Format {
     buffer(atomic.buffer);
     value(atomic.index);
     if (info(atomic.op).operands == 2) value(atomic.expected);
-    value(atomic.value);
+    if (info(atomic.op).operands > 0) value(atomic.value);
+    wire_.require(atomic.op != AtomicOp::Store || !atomic.result.exists(),
+                  "a result of atomic_store", 4);
+  }
+  void fields(Part<SetElement>& set) {
+    wire_.reference("local", set.local.index, body_->locals.size());
+    value(set.index);
+    value(set.value);
+  }
+  void fields(Part<Collective>& collective) {
+    declaration(collective.result);
+    value(collective.value);
+    if (info(collective.op).chooses()) value(collective.invocation);
   }
   void fields(Part<If>& branch) {
     value(branch.condition);
@@ -514,6 +618,7 @@ class Format {
     if (wire_.is_some(result.value)) value(result.value);
   }
   void fields(const Break&) {}
+  void fields(const Continue&) {}
   void fields(const Barrier&) {}
 
   void value(Part<ExprId>& id) { wire_.reference("expression", id.index, body_->exprs.size()); }
@@ -536,6 +641,7 @@ class Format {
   }
 
   Wire& wire_;
+  const bool has_tables_;
   // Of the body at hand.
   Part<Body>* body_ = nullptr;
   std::size_t buffers_ = 0;
@@ -544,19 +650,23 @@ class Format {
   std::vector<std::uint32_t> ends_;  // of the blocks around it, innermost last
 };
 
-void write(Writer& writer, ItemTag kind, std::string_view name, const auto& item) {
-  writer.word(static_cast<std::size_t>(kind));
+void write(Writer& writer, ItemTag plain, ItemTag with_tables, std::string_view name,
+           const auto& item) {
+  const bool has_tables = !item.body.tables.empty();
+  writer.word(static_cast<std::size_t>(has_tables ? with_tables : plain));
   writer.word(0);  // the length, once it is known
   const std::size_t begin = writer.at();
-  Format<Writer>(writer).fields(item);
+  Format<Writer>(writer, has_tables).fields(item);
   const std::size_t size = writer.at() - begin;
   store_word(writer.bytes.data() + begin - 4, static_cast<std::uint32_t>(size));
   if (size > kMaxEncodedBytes) writer.fail<message::too_large>(shorten(name), size);
 }
 void write(Writer& writer, const Program& program) {
-  write(writer, ItemTag::Program, program.name, program);
+  write(writer, ItemTag::Program, ItemTag::ProgramWithTables, program.name, program);
 }
-void write(Writer& writer, const Op& op) { write(writer, ItemTag::Op, op.id, op); }
+void write(Writer& writer, const Op& op) {
+  write(writer, ItemTag::Op, ItemTag::OpWithTables, op.id, op);
+}
 void write(Writer& writer, const Module& module) {
   for (const Item& item : module.items) {
     std::visit([&](const auto& each) { write(writer, each); }, item);
@@ -575,12 +685,14 @@ void read(Reader& reader, Module& module) {
   if (size > kMaxEncodedBytes) {
     return reader.fail<message::too_large>("item " + std::to_string(module.items.size()), size);
   }
-  const std::optional<ItemTag> known = up_to<ItemTag, ItemTag::Op>(kind);
+  const std::optional<ItemTag> known = up_to<ItemTag, ItemTag::OpWithTables>(kind);
   if (!known) return reader.fail<message::bad_tag>("item", kind, reader.at() - 8);
   Item& item = module.items.emplace_back();
-  if (*known == ItemTag::Op) item = Op();
-  reader.item(size,
-              [&] { std::visit([&](auto& each) { Format<Reader>(reader).fields(each); }, item); });
+  if (*known == ItemTag::Op || *known == ItemTag::OpWithTables) item = Op();
+  const bool has_tables =
+      *known == ItemTag::ProgramWithTables || *known == ItemTag::OpWithTables;
+  const auto fields = [&](auto& each) { Format<Reader>(reader, has_tables).fields(each); };
+  reader.item(size, [&] { std::visit(fields, item); });
 }
 
 // The XXH3-128 of what was written.

@@ -28,6 +28,8 @@ Update update_of(AtomicOp op, bool is_signed) {
       return is_signed ? Update{Rmw::Max, "llvm.vector.reduce.smax", Operation::Max}
                        : Update{Rmw::UMax, "llvm.vector.reduce.umax", Operation::Max};
     case AtomicOp::Exchange:
+    case AtomicOp::Load:
+    case AtomicOp::Store:
     case AtomicOp::CompareExchange: break;  // which has an instruction of its own
   }
   return {Rmw::Exchange, {}, Operation::Add};  // they do not commute: no thread has a copy

@@ -207,6 +207,7 @@ class CpuDevice : public Device {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       invocations[axis] = std::uint64_t{launch.grid[axis]} * program.workgroup_size[axis];
       call.size[axis] = kernel.program->workgroup_size[axis];
+      call.arguments[argument_at(count, CpuArgument::GridX) + axis] = launch.grid[axis];
     }
     // Where the length of workgroups is free, there are enough of them for all threads.
     if (kernel.program->is_limited) {

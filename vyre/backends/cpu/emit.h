@@ -25,6 +25,9 @@ enum class CpuArgument : std::uint8_t {
   InvocationsX,
   InvocationsY,
   RowSize,  // invocations of a workgroup along x, where that is free
+  GridX,    // workgroups of the dispatch on each axis
+  GridY,
+  GridZ,
   Streams,  // 1 where the buffers are larger than the caches
   Stop,     // the address of a byte that somebody sets to end the run early
   Count,

@@ -78,7 +78,7 @@ void CpuFacts::find_collective() {
     stack.enter(i);
     if (stack.frames().size() > 1) owners[i] = StmtId{stack.back().owner};
     stack.open(i);
-    if (std::holds_alternative<Barrier>(body.stmts[i])) barriers.push_back(i);
+    if (waits(body.stmts[i])) barriers.push_back(i);
   }
   has_barriers = !barriers.empty();
   const auto mark = [&](StmtId id) {
@@ -125,7 +125,7 @@ bool CpuFacts::splits(StmtId id) const {
   visit(
       body[id], [&](const If& branch) { apart = !is_scalar(branch.condition); },
       [&](const For& loop) { apart = !is_scalar(loop.from) || !is_scalar(loop.to); },
-      Nothing<Let, Assign, Store, Atomic, Block, Break, Return, Barrier>());
+      Nothing<Let, Assign, Store, Atomic, Block, Break, Return, Barrier, Collective, SetElement, Continue>());
   return apart;
 }
 
@@ -147,7 +147,7 @@ void CpuFacts::find_leaving() {
           own.some_return = own.returns && own.some_leave_loop;
           own.breaks = own.some_break = false;
         },
-        Nothing<Let, Assign, Store, Atomic, If, Block, Barrier>());
+        Nothing<Let, Assign, Store, Atomic, If, Block, Barrier, Collective, SetElement, Continue>());
     if (!owner(id).exists()) continue;
     Leaving& outer = leaving[owner(id).index];
     outer.returns = outer.returns || own.returns;

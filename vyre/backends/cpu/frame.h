@@ -94,6 +94,7 @@ class Frame {
   Value scratch;
   std::array<Value, 3> group{};   // the ids of the workgroup
   std::array<Value, 3> groups{};  // how many there are
+  std::array<Value, 3> grid{};    // and how many the dispatch has, i32
   std::array<Value, 2> limits{};  // invocations along x and y, i64
   Value row_size;                 // invocations along x of a workgroup, where that is free
   Value streams;                  // whether what is written does not fit the caches

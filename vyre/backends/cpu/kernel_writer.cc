@@ -303,7 +303,7 @@ void KernelWriter::write_region(StmtId begin, StmtId end) {
           gang_.forget_rows();
         },
         [&](const Break&) { leave(kBreak); }, [&](const Return&) { leave(kReturn); },
-        Nothing<Barrier, Let, Assign, Store, Atomic>());
+        Nothing<Barrier, Let, Assign, Store, Atomic, Collective, SetElement, Continue>());
   }
   flush(end);
 }

@@ -28,7 +28,7 @@ inline std::size_t part_count(DataType type) {
 inline unsigned part_bits(DataType type) { return lane_bits(type) == 32 ? 32 : 64; }
 static_assert(std::ranges::all_of(kTypeRows, [](const TypeInfo& row) {
   const std::uint32_t bits = lane_bits(row.type);
-  return row.type == DataType::Bytes || bits == 32 || bits == 64 || row.type == DataType::U128;
+  return !is_value_type(row.type) || bits == 32 || bits == 64 || row.type == DataType::U128;
 }));
 
 // A value of what part(i) gives for each of its parts.

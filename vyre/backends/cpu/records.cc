@@ -89,7 +89,7 @@ class Finder {
           });
           if (place) stores_[place->key].push_back({id, {}, place->offset});
         },
-        Nothing<Let, Assign>(), close_all);
+        Nothing<Let, Assign, SetElement, Continue>(), close_all);
   }
 
   // Stores that may not wait any longer.

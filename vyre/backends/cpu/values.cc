@@ -94,7 +94,10 @@ Lanes GangWriter::computed(ExprId id, bool in_first) {
       return vector ? ops_.splat(made) : made;
     }
     case Operation::Lane: return {DataType::U32, {operand(expr.args[0]).parts[expr.detail]}};
-    case Operation::Call: break;  // expanded before
+    case Operation::NumWorkgroups: return {DataType::U32, {frame_.grid[expr.detail]}};
+#define WRITTEN(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;  // expanded before
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       {

@@ -128,6 +128,9 @@ Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) 
     prepared.blocks.axes[axis] = static_cast<std::uint32_t>(shape.grid(dispatched)[axis]);
   }
   for (const std::uint32_t word : shape.words(dispatched)) parameters.add(word);
+  if (prepared.ready.kernel->counts_workgroups) {
+    for (const std::uint32_t count : launch.grid.axes) parameters.add(count);
+  }
   return prepared;
 }
 

@@ -184,7 +184,8 @@ void PtxWriter::statement() {
       [&](const For& loop) { begin_loop(loop); },
       [&](const Break&) { code_.put("bra done", loops_.back().number); },
       [&](const Return&) { code_.put("ret"); },  //
-      [&](const Barrier&) { code_.put("bar.sync 0"); }, Nothing<Block>{});
+      [&](const Barrier&) { code_.put("bar.sync 0"); },
+      Nothing<Block, Collective, SetElement, Continue>{});
 }
 
 void PtxWriter::close(const Frame& closed, Frame& now) {
@@ -400,7 +401,10 @@ PtxValue PtxWriter::made(ExprId id) {
       return vector;
     }
     case Operation::Lane: return PtxValue::word(arg(0).parts[expr.detail]);
-    case Operation::Call: break;  // expanded long ago
+    case Operation::NumWorkgroups: return PtxValue::word(frame_.grid[expr.detail]);
+#define WRITTEN(name, tag) case Operation::name:
+#include "vyre/ir/ops.def"
+      break;  // expanded long ago
 #define OPERATION(name, tag) case Operation::name:
 #include "vyre/ir/ops.def"
       if (lowered_.products[id.index]) return product(id, arg(0), arg(1));

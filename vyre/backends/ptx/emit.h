@@ -9,6 +9,7 @@
 //           (8 bytes), its length (4), and 4 that are not used
 //   .u32 x 3  the number of the first block of the launch on each axis
 //   .u32 each the words of `launch`
+//   .u32 x 3  the workgroups of the dispatch on each axis; only where the program asks for them
 // A launch has blocks of `block` threads, each of which is a workgroup of the lowered program.
 #pragma once
 
@@ -33,6 +34,7 @@ struct PtxKernel {
   std::array<std::uint32_t, 3> block{1, 1, 1};  // threads
   std::uint32_t dynamic_shared = 0;  // bytes of shared memory that the host asks for at a launch
   bool has_table = false;            // of buffers, instead of parameters for each
+  bool counts_workgroups = false;    // of the dispatch
 };
 
 // `entry` is the kernel's name, made from the program's when it is empty. The lines are those of

@@ -18,10 +18,8 @@ std::string room(const Lowered& lowered) {
   const auto& block = lowered.program.workgroup_size;
   const std::uint32_t blocks = kResident / (block[0] * block[1] * block[2]);
   const LaunchShape& launch = lowered.launch;
-  const bool waits = std::ranges::any_of(lowered.program.body.stmts, [](const Stmt& stmt) {
-    return std::holds_alternative<Barrier>(stmt);
-  });
-  if (launch.copies == 1 || launch.steps > 1 || !waits || blocks < 2) return {};
+  const bool any_waits = std::ranges::any_of(lowered.program.body.stmts, &waits);
+  if (launch.copies == 1 || launch.steps > 1 || !any_waits || blocks < 2) return {};
   return "\n.minnctapersm " + std::to_string(blocks);
 }
 
@@ -34,7 +32,8 @@ PtxFrame::PtxFrame(PtxCode& code, const Lowered& lowered, std::string_view entry
       program_(lowered.program),
       entry_(entry.empty() ? "vyre_" + lowered.program.name.substr(0, 200) : std::string(entry)) {
   for (std::string_view name :
-       {"first_block_x", "first_block_y", "first_block_z", "shared_memory"}) {
+       {"first_block_x", "first_block_y", "first_block_z", "workgroups_x", "workgroups_y",
+        "workgroups_z", "shared_memory"}) {
     code.unique(name);
   }
   for (std::size_t i = 0; i < lowered.launch.limits.size(); ++i) {
@@ -111,6 +110,16 @@ void PtxFrame::put_parameters() {
     const PtxAddress given = add("u32", "limit_" + std::to_string(i));
     words.push_back(code_.define(Kind::Word, "ld.param.u32", ", ", given));
   }
+  for (std::size_t axis = 0; axis < 3 && counts_workgroups(); ++axis) {
+    const PtxAddress given = add("u32", std::string("workgroups_") + "xyz"[axis]);
+    grid[axis] = code_.define(Kind::Word, "ld.param.u32", ", ", given);
+  }
+}
+
+bool PtxFrame::counts_workgroups() const {
+  return std::ranges::any_of(program_.body.exprs, [](const Expr& expr) {
+    return expr.op == Operation::NumWorkgroups;
+  });
 }
 
 // A block of threads is a workgroup.
@@ -162,6 +171,7 @@ PtxKernel PtxFrame::kernel() const {
   kernel.launch = lowered_.launch;
   kernel.block = program_.workgroup_size;
   kernel.has_table = has_table_;
+  kernel.counts_workgroups = counts_workgroups();
   const std::string bytes = std::to_string(shared_bytes_);
   std::string inside;
   if (shared_bytes_ > kPtxMaxStaticShared) {

@@ -26,6 +26,7 @@ struct PtxFrame {
   std::array<PtxOperand, 3> workgroup;
   std::array<PtxOperand, 3> local;
   std::vector<PtxOperand> words;  // of the launch's uniform
+  std::array<PtxOperand, 3> grid;  // workgroups of the dispatch
 
   // Writes the instructions that a kernel begins with.
   PtxFrame(PtxCode& code, const Lowered& lowered, std::string_view entry);
@@ -33,6 +34,7 @@ struct PtxFrame {
   PtxKernel kernel() const;
 
  private:
+  bool counts_workgroups() const;  // whether the program asks how many the dispatch has
   void find_memory();
   void put_parameters();
   void put_ids();

@@ -219,6 +219,8 @@ std::string_view ptx_atomic(AtomicOp op, DataType element) {
     case AtomicOp::Max: return is_signed ? "max.s32 " : "max.u32 ";
     case AtomicOp::Exchange: return "exch.b32 ";
     case AtomicOp::CompareExchange: return "cas.b32 ";
+    case AtomicOp::Load:
+    case AtomicOp::Store: break;  // expanded long ago
   }
   return {};
 }
