@@ -53,7 +53,7 @@ const MakersByType& operations() {
 std::vector<DataType> value_types() {
   std::vector<DataType> types;
   for (const TypeInfo& row : all_types()) {
-    if (row.type != DataType::Bytes) types.push_back(row.type);
+    if (is_value_type(row.type)) types.push_back(row.type);
   }
   return types;
 }

@@ -58,7 +58,7 @@ BufferDecl make_buffer(Random& random, BufferAccess access, const CaseShape& sha
   const bool workgroup = access == BufferAccess::Workgroup;
   do {
     buffer.element = random.pick(all_types()).type;
-  } while (workgroup && buffer.element == DataType::Bytes);
+  } while (is_narrow(buffer.element) || (workgroup && buffer.element == DataType::Bytes));
   if (!workgroup) {
     if (random.one_in(4)) buffer.count = 1 + random.below(64);
     return buffer;
