@@ -42,10 +42,11 @@ void GangWriter::begin_collective(StmtId id) {
       ir_.store(ir_.zero(part), frame_.address(combined_));
       break;
     case CollectiveShape::Own: {
-      const std::uint64_t lanes = facts_.layout.gangs * width_;
-      const auto make = [&](Ir::Type of, std::uint64_t each, const char* name) {
-        const bool is_shared = facts_.is_large || !frame_.take_stack(lanes * each);
-        return frame_.make_slot(ir_.array(of, lanes), lanes * each, name, is_shared);
+      const std::uint64_t gangs = facts_.layout.gangs;
+      const auto make = [&](Ir::Type lane, std::uint64_t each, const char* name) {
+        const std::uint64_t bytes_all = gangs * width_ * each;
+        const bool is_shared = facts_.is_large || !frame_.take_stack(bytes_all);
+        return frame_.make_slot(ir_.array(ir_.vector(lane), gangs), bytes_all, name, is_shared);
       };
       if (!exchanged_.exists()) exchanged_ = make(ir_.i64, 8, "exchanged");
       if (!wanted_.exists()) wanted_ = make(ir_.i32, 4, "wanted");
