@@ -74,6 +74,27 @@ bool shares_rows(const Program& program) {
          std::ranges::any_of(rows, [](const auto& each) { return each.second >= 3; });
 }
 
+// The bytes of the longest elements of a program that only goes through rows of them, without
+// loops; 0: it does something else.
+std::uint32_t streamed_bytes(const Program& program, const Shapes& shapes) {
+  std::uint32_t bytes = 0;
+  for (const BufferDecl& buffer : program.buffers) bytes = std::max(bytes, stride(buffer.element));
+  const auto is_row = [&](ExprId index) {
+    const Shape& shape = shapes[index];
+    return shape.kind == Shape::Kind::Linear ? shape.stride == 1
+                                             : shape.kind != Shape::Kind::Irregular;
+  };
+  const bool loads_rows = std::ranges::all_of(program.body.exprs, [&](const Expr& expr) {
+    return expr.op != Operation::Load || is_row(expr.args[0]);
+  });
+  const bool stores_rows = std::ranges::all_of(program.body.stmts, [&](const Stmt& stmt) {
+    const Store* store = std::get_if<Store>(&stmt);
+    return !std::holds_alternative<Atomic>(stmt) && !std::holds_alternative<For>(stmt) &&
+           (store == nullptr || is_row(store->index));
+  });
+  return loads_rows && stores_rows ? bytes : 0;
+}
+
 // What an invocation asks of the registers of its gang.
 struct Demand {
   std::int64_t numbers = 1;  // of 32 bits that it keeps at once
@@ -148,6 +169,12 @@ void find_lanes(LaunchShape& launch, const Program& program, const LaneLimits& l
   const std::size_t size = program.body.exprs.size();
   const bool is_free = has_free_workgroups(program);
   const bool has_much = !demand.has_loops && size > kMuch && is_free;
+  // As many bytes as a vector holds.
+  const std::uint32_t bytes = size <= kMuch && is_free ? streamed_bytes(program, shapes) : 0;
+  if (bytes != 0 && bytes < 4) {
+    launch.lanes = std::min(kMaxLanes, limits.width * 4 / bytes);
+    return;
+  }
   if ((!demand.is_chain && !has_much) || size > kTooMuch) return;
   if (!limits.fast_gathers && demand.is_chain && demand.numbers * 4 <= kMaxInStreams &&
       looks_up(program, shapes)) {
