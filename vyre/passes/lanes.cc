@@ -22,6 +22,8 @@ constexpr std::size_t kMaxShared = 60;
 // that they look up.
 constexpr std::int64_t kMaxInStreams = 40;
 constexpr std::size_t kMaxPerLookup = 6;
+// What the arrays of a gang of several vectors may take of the cache.
+constexpr std::uint64_t kMaxPrivate = std::uint64_t{16} << 10;
 
 // Whether all that a program does in loops is looking up in tables, without conditions and checks.
 bool looks_up(const Program& program, const Shapes& shapes) {
@@ -93,6 +95,16 @@ std::uint32_t streamed_bytes(const Program& program, const Shapes& shapes) {
            (store == nullptr || is_row(store->index));
   });
   return loads_rows && stores_rows ? bytes : 0;
+}
+
+// What invocations keep in arrays, each.
+std::uint64_t private_bytes(const Program& program) {
+  std::uint64_t bytes = 0;
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access != BufferAccess::Private) continue;
+    bytes += std::uint64_t{buffer.count} * stride(buffer.element);
+  }
+  return bytes;
 }
 
 // What an invocation asks of the registers of its gang.
@@ -184,9 +196,11 @@ void find_lanes(LaunchShape& launch, const Program& program, const LaneLimits& l
   }
   const unsigned most = std::min(demand.is_chain ? 4u : 2u, kMaxLanes / limits.width);
   const std::uint32_t row = program.workgroup_size[0];
+  const std::uint64_t arrays = private_bytes(program) * limits.width;
   for (unsigned times = 2; times <= most && demand.numbers * times <= limits.registers / 2;
        times *= 2) {
     if (!is_free && row % (limits.width * times) != 0) break;
+    if (arrays * times > kMaxPrivate) break;
     launch.lanes = limits.width * times;
   }
 }

@@ -162,11 +162,18 @@ void GangWriter::hand_out(const Collective& all) {
   BufferSlot memory;
   memory.address = frame_.address(exchanged_);
   memory.length = ir_.wide(facts_.layout.rows * facts_.layout.row_invocations);
+  const auto find = [&](Value wanted) {
+    const Value mask = frame_.in_bounds(wanted, memory);
+    if (!facts_.is_unit_row(all.invocation)) return gather(word, memory, wanted, mask, true);
+    // The first lane of a row may be below zero.
+    const Value first = ir_.sext(ir_.lane(wanted, 0u), 64);
+    const Value from = ir_.at(moves_.part_type(type), memory.address, first);
+    return moves_.load_row(word, from, mask);
+  };
   for_each_gang([&] {
     const Ir::Type lanes = ir_.vector(ir_.i32);
     const Value wanted = ir_.load(lanes, shared_lanes(wanted_, lanes, gang_));
-    const Value mask = frame_.in_bounds(wanted, memory);
-    give(all.result, {type, {gather(word, memory, wanted, mask, true).parts[0]}});
+    give(all.result, {type, {find(wanted).parts[0]}});
   });
 }
 
