@@ -22,6 +22,8 @@ constexpr std::size_t kMaxShared = 60;
 // that they look up.
 constexpr std::int64_t kMaxInStreams = 40;
 constexpr std::size_t kMaxPerLookup = 6;
+// What the arrays of a gang of several vectors may take of the cache.
+constexpr std::uint64_t kMaxPrivate = std::uint64_t{16} << 10;
 
 // Whether all that a program does in loops is looking up in tables, without conditions and checks.
 bool looks_up(const Program& program, const Shapes& shapes) {
@@ -72,6 +74,37 @@ bool shares_rows(const Program& program) {
   });
   return has_y && is_simple && body.stmts.size() <= kMaxShared &&
          std::ranges::any_of(rows, [](const auto& each) { return each.second >= 3; });
+}
+
+// The bytes of the longest elements of a program that only goes through rows of them, without
+// loops; 0: it does something else.
+std::uint32_t streamed_bytes(const Program& program, const Shapes& shapes) {
+  std::uint32_t bytes = 0;
+  for (const BufferDecl& buffer : program.buffers) bytes = std::max(bytes, stride(buffer.element));
+  const auto is_row = [&](ExprId index) {
+    const Shape& shape = shapes[index];
+    return shape.kind == Shape::Kind::Linear ? shape.stride == 1
+                                             : shape.kind != Shape::Kind::Irregular;
+  };
+  const bool loads_rows = std::ranges::all_of(program.body.exprs, [&](const Expr& expr) {
+    return expr.op != Operation::Load || is_row(expr.args[0]);
+  });
+  const bool stores_rows = std::ranges::all_of(program.body.stmts, [&](const Stmt& stmt) {
+    const Store* store = std::get_if<Store>(&stmt);
+    return !std::holds_alternative<Atomic>(stmt) && !std::holds_alternative<For>(stmt) &&
+           (store == nullptr || is_row(store->index));
+  });
+  return loads_rows && stores_rows ? bytes : 0;
+}
+
+// What invocations keep in arrays, each.
+std::uint64_t private_bytes(const Program& program) {
+  std::uint64_t bytes = 0;
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access != BufferAccess::Private) continue;
+    bytes += std::uint64_t{buffer.count} * stride(buffer.element);
+  }
+  return bytes;
 }
 
 // What an invocation asks of the registers of its gang.
@@ -148,6 +181,12 @@ void find_lanes(LaunchShape& launch, const Program& program, const LaneLimits& l
   const std::size_t size = program.body.exprs.size();
   const bool is_free = has_free_workgroups(program);
   const bool has_much = !demand.has_loops && size > kMuch && is_free;
+  // As many bytes as a vector holds.
+  const std::uint32_t bytes = size <= kMuch && is_free ? streamed_bytes(program, shapes) : 0;
+  if (bytes != 0 && bytes < 4) {
+    launch.lanes = std::min(kMaxLanes, limits.width * 4 / bytes);
+    return;
+  }
   if ((!demand.is_chain && !has_much) || size > kTooMuch) return;
   if (!limits.fast_gathers && demand.is_chain && demand.numbers * 4 <= kMaxInStreams &&
       looks_up(program, shapes)) {
@@ -157,9 +196,11 @@ void find_lanes(LaunchShape& launch, const Program& program, const LaneLimits& l
   }
   const unsigned most = std::min(demand.is_chain ? 4u : 2u, kMaxLanes / limits.width);
   const std::uint32_t row = program.workgroup_size[0];
+  const std::uint64_t arrays = private_bytes(program) * limits.width;
   for (unsigned times = 2; times <= most && demand.numbers * times <= limits.registers / 2;
        times *= 2) {
     if (!is_free && row % (limits.width * times) != 0) break;
+    if (arrays * times > kMaxPrivate) break;
     launch.lanes = limits.width * times;
   }
 }

@@ -176,6 +176,13 @@ class Sharing {
     inputs_.push_back({stmt, leaf, now.inputs});
     now.inputs = static_cast<std::uint32_t>(inputs_.size() - 1);
   }
+  // A statement that others may see gives its result to a local.
+  void receive(LocalId result, std::uint32_t block) {
+    memory_.forget_all();
+    if (!result.exists() || !values_of_.assigned[result.index]) return;
+    change(result, block, at_);
+    comes_from(result, at_, {});
+  }
   // A local that is assigned is given a value.
   void give(LocalId local, ExprId value) {
     const std::uint32_t block = blocks_[at_.index];
@@ -400,16 +407,12 @@ class Sharing {
               memory_.stored(store.buffer, root_values_[first_root_.back()],
                              is_known ? value : ExprId{}, at_);
             },
-            [&](const Atomic& atomic) {
-              memory_.forget_all();
-              if (!atomic.result.exists() || !values_of_.assigned[atomic.result.index]) return;
-              change(atomic.result, place, at_);
-              comes_from(atomic.result, at_, {});
-            },
+            [&](const Atomic& atomic) { receive(atomic.result, place); },
             [&](const Break&) { stack.back().ended = true; },
             [&](const Return&) { stack.back().ended = true; },
             [&](const Barrier&) { memory_.forget_all(); },
-            [&](const Collective&) { memory_.forget_all(); }, Nothing<If, For, Block, SetElement, Continue>{});
+            [&](const Collective& collective) { receive(collective.result, place); },
+            Nothing<If, For, Block, SetElement, Continue>{});
       }
       // Scopes, and the block of an `if` that surely runs, are taken apart: names are kept apart
       // anyway.

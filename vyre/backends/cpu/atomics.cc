@@ -40,6 +40,15 @@ Update update_of(AtomicOp op, bool is_signed) {
 Value GangWriter::update(AtomicOp op, DataType element, bool is_own, Value pointer, Value expected,
                          Value value) {
   if (op == AtomicOp::CompareExchange) return ir_.compare_exchange(pointer, expected, value);
+  if (op == AtomicOp::Load) {
+    const Value found = ir_.load(ir_.i32, pointer, 4);
+    ir_.set_relaxed(found);
+    return found;
+  }
+  if (op == AtomicOp::Store) {
+    ir_.set_relaxed(ir_.store(value, pointer, 4));
+    return nullptr;
+  }
   const Update how = update_of(op, has_sign(element));
   if (!is_own) return ir_.update(how.instruction, pointer, value);
   const Value old = ir_.load(ir_.i32, pointer, 4);
@@ -76,8 +85,9 @@ std::optional<Lanes> GangWriter::of_lane(StmtId stmt, ExprId id, unsigned lane, 
     const BufferId buffer{expr.imm};
     const ExprId index = expr.args[0];
     const bool is_row = fast_->starts.contains(index) && facts_.shapes[index].stride == 1 &&
+                        facts_.has_constant_words(buffer) &&
                         fast_->in_bounds.contains({stmt, id});
-    if (!is_row || is_written(facts_.access(buffer))) return std::nullopt;
+    if (!is_row) return std::nullopt;
     const Value row = row_address(buffer, index, false);
     return Lanes{DataType::U32, {ir_.load(ir_.i32, ir_.at(ir_.i32, row, lane), 4)}};
   }
@@ -118,7 +128,7 @@ void GangWriter::update_own(const Atomic& atomic, const BufferSlot& buffer, Valu
 Value GangWriter::update_each(const Atomic& atomic, const BufferSlot& buffer, bool is_own) {
   const DataType element = facts_.element(atomic.buffer);
   const Value index = words(atomic.index);
-  const Value given = words(atomic.value);
+  const Value given = atomic.value.exists() ? words(atomic.value) : index;
   const Value expected = atomic.expected.exists() ? words(atomic.expected) : given;
   const bool inside = is_inside({});
   if (is_own && !mask_ && inside) {
@@ -144,8 +154,20 @@ Value GangWriter::update_each(const Atomic& atomic, const BufferSlot& buffer, bo
   return results ? ir_.load(whole, results) : nullptr;
 }
 
+// An element that all lanes look at: once.
+void GangWriter::load_atomically(const Atomic& atomic, const BufferSlot& buffer) {
+  const DataType element = facts_.element(atomic.buffer);
+  const Value pointer =
+      element_pointer(buffer, element, word(atomic.index), is_inside({}), frame_.zeros);
+  const Value found = update(atomic.op, element, false, pointer, nullptr, nullptr);
+  if (atomic.result.exists()) give(atomic.result, {element, {found}});
+}
+
 void GangWriter::atomic(const Atomic& atomic) {
   const BufferSlot& buffer = frame_.buffer(atomic.buffer);
+  if (atomic.op == AtomicOp::Load && facts_.is_scalar(atomic.index)) {
+    return load_atomically(atomic, buffer);
+  }
   const auto update_in = [&](const BufferSlot& memory, bool is_own) {
     if (commutes(atomic.op) && !atomic.result.exists() && facts_.is_scalar(atomic.index)) {
       return update_together(atomic, memory, is_own);

@@ -37,7 +37,8 @@ constexpr std::uint64_t kPiece = 8'000'000;
 constexpr std::uint64_t kMaxCallerStack = 48 << 10;
 constexpr std::uint64_t kForSignals = 64 << 10;
 // A gang may look at elements up to its width below 0: no buffer reaches there from above.
-constexpr std::uint64_t kMaxBuffer = ((std::uint64_t{1} << 32) - 256) * 4;
+constexpr std::uint64_t kMaxElements = (std::uint64_t{1} << 32) - 256;
+constexpr std::uint64_t kMaxBuffer = kMaxElements * 4;
 
 struct HostMemory : DeviceMemory {
   HostBytes bytes;

@@ -19,6 +19,14 @@ constexpr unsigned kMaxDepth = 200;
 // How many statements around an assignment are looked at.
 constexpr unsigned kMaxScopes = 100;
 
+std::size_t count_given(const Program& program) {
+  const auto is_made = [](const BufferDecl& buffer) {
+    return buffer.access == BufferAccess::Private || buffer.access == BufferAccess::Constant;
+  };
+  const auto first = std::ranges::find_if(program.buffers, is_made);
+  return static_cast<std::size_t>(first - program.buffers.begin());
+}
+
 }  // namespace
 
 CpuFacts::CpuFacts(const Lowered& lowered)
@@ -34,11 +42,13 @@ CpuFacts::CpuFacts(const Lowered& lowered)
       records(is_large ? Records{} : find_records(lowered)),
       bound(lowered.places.bound),
       updated(only_updated(program)),
+      given(count_given(program)),
       owners(body.stmts.size()),
       collective(body.stmts.size()),
       segments(body.stmts.size()),
       leaving(body.stmts.size()),
-      locals(body.locals.size()) {
+      locals(body.locals.size()),
+      kept(program.buffers.size()) {
   find_layout();
   find_collective();
   std::uint32_t segment = 0;
@@ -50,6 +60,7 @@ CpuFacts::CpuFacts(const Lowered& lowered)
     early_[static_cast<std::size_t>(extent)] = find_early(extent);
   }
   find_crossing();
+  find_kept();
 }
 
 void CpuFacts::find_layout() {
@@ -101,11 +112,13 @@ void CpuFacts::find_collective() {
   }
 }
 
-// Numbers the stretches of statements that a gang runs at one go.
+// Numbers the stretches of statements that a gang runs at one go. Its part of a collective is the
+// end of one, except in large programs.
 void CpuFacts::number_segments(StmtId begin, StmtId end, std::uint32_t& segment) {
   for (StmtId id = begin; id < end; id = next(body, id)) {
     if (is_collective(id)) {
-      segments[id.index] = ++segment;
+      const bool joins = std::holds_alternative<Collective>(body[id]) && !is_large;
+      segments[id.index] = joins ? segment : ++segment;
       if (const If* branch = std::get_if<If>(&body[id])) {
         number_segments(StmtId{id.index + 1}, branch->else_begin, segment);
         ++segment;
@@ -173,6 +186,12 @@ void CpuFacts::find_locals() {
     if (const Assign* assign = std::get_if<Assign>(&stmt)) use(assign->local);
     for (LocalId local : read_locals(body, stmt)) use(local).reads.push_back(i);
   }
+  const std::vector<bool> assigned = assigned_locals(body);
+  for (const Stmt& stmt : body.stmts) {
+    const Collective* all = std::get_if<Collective>(&stmt);
+    if (all == nullptr || assigned[all->result.index]) continue;
+    locals[all->result.index].is_one = info(all->op).is_uniform();
+  }
   for (std::size_t i = 0; i < locals.size(); ++i) {
     locals[i].is_vector =
         bound[i].exists() ? !is_regular(bound[i]) : !shapes.uniformity[LocalId{i}];
@@ -234,6 +253,7 @@ void CpuFacts::find_crossing() {
     LocalFacts& local = locals[i];
     // What can be told early is computed again after them.
     local.crosses = local.crosses && (!bound[i].exists() || early(bound[i]) != Early::Fixed);
+    local.crosses = local.crosses && !local.is_one;
     if (local.crosses) crossing += part_count(types[LocalId{i}]);
     // The variable of a loop that all run together is one value.
     local.crosses = local.crosses && !(std::holds_alternative<For>(body[local.declared]) &&
@@ -251,6 +271,23 @@ void CpuFacts::find_crossing() {
   can_unroll = has_barriers && !is_large && layout.in_rows && program.workgroup_size[2] == 1 &&
                layout.row_invocations % width == 0 && !returns_far &&
                layout.gangs * crossing <= kMaxCrossing && layout.gangs * weight <= kMaxUnrolled;
+}
+
+void CpuFacts::find_kept() {
+  std::vector<StmtId> first(program.buffers.size());
+  const auto use = [&](BufferId buffer, StmtId at) {
+    if (!is_private(buffer)) return;
+    StmtId& before = first[buffer.index];
+    if (!before.exists()) before = at;
+    if (segments[before.index] != segments[at.index]) kept[buffer.index] = true;
+  };
+  if (given == program.buffers.size() || !has_barriers) return;
+  for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
+    if (const Store* store = std::get_if<Store>(&body[id])) use(store->buffer, id);
+    for_each_below(body, roots(body[id]), [&](ExprId at) {
+      if (body[at].op == Operation::Load) use(BufferId{body[at].imm}, id);
+    });
+  }
 }
 
 // Lanes that have left a loop or the program never come back; those that skip a branch do.

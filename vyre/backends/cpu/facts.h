@@ -2,6 +2,7 @@
 // never change and know nothing of LLVM.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -50,6 +51,7 @@ struct LocalFacts {
   bool crosses = false;              // barriers: each gang has its own
   bool is_shared = false;            // by several functions of a large program
   bool is_vector = false;            // its memory has a value for each lane
+  bool is_one = false;               // for the whole workgroup: what a collective gave all of it
   std::vector<std::uint32_t> reads;  // the statements that mention it, in order
 };
 
@@ -70,6 +72,7 @@ struct CpuFacts {
   const Records records;
   const std::vector<ExprId>& bound;            // of locals: the values that they always have
   const std::map<BufferId, AtomicOp> updated;  // buffers that are only updated
+  const std::size_t given;  // buffers that the program declares; arrays and tables come after them
   GangLayout layout;
   bool has_barriers = false;
   bool returns_far = false;  // some return between barriers, and others go on to the next one
@@ -81,6 +84,7 @@ struct CpuFacts {
   std::vector<std::uint32_t> segments;  // between which barriers
   std::vector<Leaving> leaving;
   std::vector<LocalFacts> locals;
+  std::vector<bool> kept;  // by buffer: private memory that lives across barriers
 
   Kind kind(ExprId id) const {
     const Kind known = shapes[id].kind;
@@ -99,6 +103,14 @@ struct CpuFacts {
     return count != 0 && count <= 1u << 31;
   }
   BufferAccess access(BufferId buffer) const { return program.buffers[buffer.index].access; }
+  bool is_private(BufferId buffer) const { return access(buffer) == BufferAccess::Private; }
+
+  // What a store that passes the caches writes at once, at a multiple of it; 0: no store does.
+  std::uint32_t streamed_bytes(BufferId buffer) const {
+    const std::uint32_t row = width * stride(element(buffer));
+    constexpr std::uint32_t kLeast = 16;
+    return row < kLeast ? 0 : std::min<std::uint32_t>(row, target.bits / 8);
+  }
 
   // Words that nobody writes: whichever gang loads them, they are the same.
   bool has_constant_words(BufferId buffer) const {
@@ -145,6 +157,7 @@ struct CpuFacts {
   std::vector<Early> find_early(Extent extent) const;
   Early early_of(ExprId id, Extent extent, const std::vector<Early>& known) const;
   void find_crossing();
+  void find_kept();
   template <class Visit>
   void for_each_source(ExprId id, Visit visit) const;
 

@@ -23,7 +23,7 @@ Value Frame::declare(const std::string& name, std::vector<Ir::Type> parameters, 
 
 void Frame::load_arguments() {
   const auto get = [&](CpuArgument which, Ir::Type type) {
-    return ir.load(type, argument(argument_at(facts.program.buffers.size(), which)));
+    return ir.load(type, argument(argument_at(facts.given, which)));
   };
   groups = {get(CpuArgument::GroupsX, ir.i64), get(CpuArgument::GroupsY, ir.i64),
             get(CpuArgument::GroupsZ, ir.i64)};
@@ -59,6 +59,17 @@ void Frame::leave_if_stopped() {
 
 // --- Memory
 
+// After a table there are bytes that gathers of words from its end may load, too.
+void Frame::make_buffers() {
+  for (const BufferDecl& declared : facts.program.buffers) {
+    BufferSlot& buffer = buffers.emplace_back();
+    if (declared.access != BufferAccess::Constant) continue;
+    std::vector<std::byte> bytes = declared.contents.bytes();
+    bytes.resize((bytes.size() + 4 + kLine - 1) / kLine * kLine);
+    buffer.table = ir.constant_memory(bytes, kLine, declared.name.c_str());
+  }
+}
+
 std::uint64_t Frame::reserve(std::uint64_t bytes) {
   const std::uint64_t align = std::min(kScratchAlign, std::bit_ceil(bytes));
   const std::uint64_t offset = (scratch_bytes + align - 1) / align * align;
@@ -82,14 +93,27 @@ BufferSlot& Frame::buffer(BufferId id) {
   BufferSlot& buffer = buffers[id.index];
   if (!facts.is_large || buffer.address) return buffer;
   const BufferDecl& declared = facts.program.buffers[id.index];
-  if (declared.access == BufferAccess::Workgroup) {
-    buffer.length = ir.wide(declared.count);
-    buffer.address = ir.in_entry([&] { return at(buffer.offset); });
-    return buffer;
-  }
   const std::size_t i = 2 * std::size_t{id.index};
-  buffer.address = ir.in_entry([&] { return ir.load(ir.pointer(), argument(i)); });
-  buffer.length = ir.in_entry([&] { return ir.load(ir.i64, argument(i + 1)); });
+  switch (declared.access) {
+    case BufferAccess::ReadOnly:
+    case BufferAccess::ReadWrite:
+    case BufferAccess::Uniform:
+      buffer.address = ir.in_entry([&] { return ir.load(ir.pointer(), argument(i)); });
+      buffer.length = ir.in_entry([&] { return ir.load(ir.i64, argument(i + 1)); });
+      break;
+    case BufferAccess::Workgroup:
+      buffer.address = ir.in_entry([&] { return at(buffer.offset); });
+      buffer.length = ir.wide(declared.count);
+      break;
+    case BufferAccess::Private:
+      buffer.address = address(buffer.own);
+      buffer.length = ir.wide(declared.count);
+      break;
+    case BufferAccess::Constant:
+      buffer.address = buffer.table;
+      buffer.length = ir.wide(declared.count);
+      break;
+  }
   return buffer;
 }
 

@@ -27,6 +27,8 @@ struct BufferSlot {
   Ir::Value has_copy = nullptr;  // whether it is in use
   bool is_local = false;         // of the function
   std::uint64_t offset = 0;      // in the memory of the thread, of workgroup memory
+  Ir::Value table = nullptr;     // of constant memory: where it is, in any function
+  Slot own = {};                 // of private memory: that of a gang, or of all of them
 };
 
 class Frame {
@@ -66,6 +68,8 @@ class Frame {
   void leave_if_stopped();
 
   // --- Memory
+  // A slot for each buffer. What is in memory that cannot be written is made here.
+  void make_buffers();
   // Memory of the thread, aligned for any vector that it holds.
   std::uint64_t reserve(std::uint64_t bytes);
   // Whether there is room on the stack, which is taken then.

@@ -1,5 +1,6 @@
 // Writes what a gang does: its statements, under the mask of the lanes that run them. values.cc has
-// expressions and locals, memory.cc and atomics.cc accesses, statements.cc control flow.
+// expressions and locals, memory.cc, private_memory.cc and atomics.cc accesses, collectives.cc what
+// gangs have to do with each other, statements.cc control flow.
 #pragma once
 
 #include <array>
@@ -89,6 +90,10 @@ class GangWriter {
   void begin_round_of(StmtId loop, std::uint32_t round);
   void end_entry();
 
+  // A collective: before its gangs, which have each their part of it, and after them.
+  void begin_collective(StmtId id);
+  void end_collective(StmtId id);
+
   // --- Large programs
   void share_locals();
   std::optional<std::uint32_t> piece_at(StmtId id, bool is_collective) const;
@@ -121,6 +126,7 @@ class GangWriter {
   void make_slots(LocalId local);
   Lanes read_local(LocalId local);
   void give(LocalId local, const Lanes& value);
+  void give_all(LocalId local, Value value);
 
   // --- Masks and statements (statements.cc)
   Value full_mask() { return mask_ ? mask_ : ir_.ones(ir_.vector(ir_.boolean)); }
@@ -166,7 +172,13 @@ class GangWriter {
   Lanes load_all(ExprId id, BufferId buffer, ExprId index);
   Lanes load_member(BufferId buffer, ExprId index, const Records::Place& place);
   Lanes load_slid(DataType type, const FastRow::Slid& slid);
-  Lanes gather_one_by_one(BufferId buffer, ExprId index, bool inside, Value mask);
+  Lanes look_up(BufferId buffer, ExprId load, ExprId index, Value mask);
+  std::optional<Lanes> permuted(BufferId buffer, Value index, Value inside);
+  bool goes_one_by_one(DataType element) const;
+  Lanes gather(DataType element, const BufferSlot& buffer, Value index, Value mask, bool is_short);
+  Lanes gather_one_by_one(DataType element, const BufferSlot& buffer, Value index, Value mask);
+  void scatter(DataType element, Value address, Value index, Value mask, const Lanes& given,
+               bool is_short);
   void store(const Store& store);
   void store_one(const Store& store, Lanes given);
   void store_member(const Store& store, const Records::Place& place, Value given);
@@ -175,15 +187,32 @@ class GangWriter {
   struct Waiting {
     std::vector<Value> rows;
     Value pointer;
+    BufferId buffer;
     Value pass;  // whether past the caches; null: never
   };
-  void store_vectors(const std::vector<Value>& rows, Value pointer);
+  void store_vectors(const std::vector<Value>& rows, Value pointer, BufferId buffer);
   void put_rows(const std::vector<Waiting>& stores);
+
+  // --- Private memory (private_memory.cc)
+  BufferSlot own_memory(BufferId buffer);
+  Value own_lanes(Value index, std::size_t part, std::size_t parts);
+  Lanes load_own(ExprId id, BufferId buffer, ExprId index);
+  void store_own(const Store& store, const Lanes& given);
+
+  // --- Collectives (collectives.cc)
+  void contribute(const Collective& all);
+  void add_to_sum(const Collective& all, const Lanes& given);
+  void scan(const Collective& all, const Lanes& given);
+  void hand_out(const Collective& all);
+  Value shared_lanes(const Slot& slot, Ir::Type type, Value gang);
+  template <class Give>
+  void for_each_gang(Give give);
 
   // --- Atomics (atomics.cc)
   void update_together(const Atomic& atomic, const BufferSlot& buffer, bool is_own);
   void update_own(const Atomic& atomic, const BufferSlot& buffer, Value index, Value given);
   Value update_each(const Atomic& atomic, const BufferSlot& buffer, bool is_own);
+  void load_atomically(const Atomic& atomic, const BufferSlot& buffer);
   std::optional<Lanes> of_lane(StmtId stmt, ExprId id, unsigned lane, unsigned depth);
   void atomic(const Atomic& atomic);
 
@@ -208,6 +237,11 @@ class GangWriter {
   Slot alive_;      // of the mask of those that have not returned
   Slot all_alive_;  // the same for each gang, as bits, where it is kept between segments
   std::vector<Loop> loops_;
+  // Of the collective that is being written: what the gangs have combined or one has given, and of
+  // a shuffle the values of all lanes and those that they want.
+  Slot combined_;
+  Slot exchanged_;
+  Slot wanted_;
   Ir::Block gang_end_ = nullptr;
   Ir::Block block_end_ = nullptr;  // of the statements that are being written
   unsigned conditions_ = 0;        // that what is being written depends on

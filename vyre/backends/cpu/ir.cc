@@ -57,11 +57,26 @@ bool Ir::is_constant_splat(Value vector) {
   return true;
 }
 
+Ir::Value Ir::vector_of(std::span<const std::uint32_t> words) {
+  std::vector<llvm::Value> lanes;
+  for (std::uint32_t each : words) lanes.push_back(word(each).raw_);
+  return constant_vector(std::move(lanes));
+}
+
 Ir::Value Ir::constant_memory(Value value, const char* name) {
   const Value memory{this, api_.AddGlobal(module_, type(value), name)};
   api_.SetInitializer(memory.raw_, value.raw_);
   api_.SetGlobalConstant(memory.raw_, 1);
   api_.SetLinkage(memory.raw_, llvm::kPrivate);
+  return memory;
+}
+
+Ir::Value Ir::constant_memory(std::span<const std::byte> bytes, unsigned align, const char* name) {
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  const Value memory = constant_memory(
+      Value{this, api_.ConstStringInContext(context_, text, static_cast<unsigned>(bytes.size()), 1)},
+      name);
+  api_.SetAlignment(memory.raw_, align);
   return memory;
 }
 

@@ -96,8 +96,11 @@ class Ir {
   static Value zero_like(Value value) { return value.ir_->zero(value.ir_->type(value)); }
   static Value ones_like(Value value) { return value.ir_->ones(value.ir_->type(value)); }
   Value poison(Type type) { return {this, api_.GetPoison(type)}; }
-  // In memory that cannot be written.
+  // Of these words.
+  Value vector_of(std::span<const std::uint32_t> words);
+  // In memory that cannot be written. Bytes begin at a multiple of `align`.
   Value constant_memory(Value value, const char* name);
+  Value constant_memory(std::span<const std::byte> bytes, unsigned align, const char* name);
 
   // --- Vectors
   bool is_vector(Value value) { return is_vector_type(type(value)); }
@@ -171,6 +174,7 @@ class Ir {
   Value store(Value value, Value to, unsigned align = 0);
   // Of a load or store.
   void set_volatile(Value access) { api_.SetVolatile(access.raw_, 1); }
+  void set_relaxed(Value access) { api_.SetOrdering(access.raw_, llvm::kRelaxed); }
   void mark_nontemporal(Value store);
   // They give what memory held.
   Value update(llvm::Rmw how, Value pointer, Value value);

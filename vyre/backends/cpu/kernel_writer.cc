@@ -15,6 +15,8 @@ constexpr std::uint64_t kMaxCopied = 2048;
 // What a call of memset() or a division may take of the stack, and a call itself.
 constexpr std::uint64_t kOutside = 1024;
 constexpr std::uint64_t kOfACall = 64;
+// Up to which size of the stack arrays are there.
+constexpr std::uint64_t kMaxArrays = std::uint64_t{16} << 10;
 
 std::uint64_t bytes_of(const BufferDecl& buffer) {
   return std::uint64_t{buffer.count} * stride(buffer.element);
@@ -41,7 +43,8 @@ void KernelWriter::enter_kernel() {
 // One function that has the parameters of the kernel, and each buffer, as they do not overlap; and
 // the kernel, which calls it.
 void KernelWriter::write_small() {
-  const auto count = static_cast<unsigned>(facts_.program.buffers.size());
+  const auto count = static_cast<unsigned>(facts_.given);
+  frame_.make_buffers();
   std::vector<Ir::Type> types = parameters();
   types.resize(4 + count, ir_.pointer());
   const Value inner = frame_.declare("workgroups", types);
@@ -52,12 +55,13 @@ void KernelWriter::write_small() {
   const auto enter = [&] {
     enter_kernel();
     for (unsigned i = 0; i < count; ++i) {
-      const Value length = ir_.load(ir_.i64, frame_.argument(2 * i + 1));
-      frame_.buffers.push_back({ir_.parameter(4 + i), length});
+      frame_.buffers[i].address = ir_.parameter(4 + i);
+      frame_.buffers[i].length = ir_.load(ir_.i64, frame_.argument(2 * i + 1));
     }
   };
   ir_.define(inner, enter, [&] {
     make_workgroup_memory();
+    make_private_memory();
     make_copies();
     write_groups(ir_.parameter(1), ir_.parameter(2));
     join_copies();
@@ -81,7 +85,7 @@ void KernelWriter::write_small() {
 // thread, where everything is that several of them use. There is one version of the code, with
 // every check.
 void KernelWriter::write_large() {
-  frame_.buffers.resize(facts_.program.buffers.size());
+  frame_.make_buffers();
   frame_.scratch_bytes = frame_.vector_at(Frame::kMask + 1);
   long_ops_.reserve_memory();
   workgroup_memory_.first = frame_.reserve(0);
@@ -89,6 +93,7 @@ void KernelWriter::write_large() {
     buffer.offset = frame_.reserve(bytes_of(declared));
   });
   workgroup_memory_.second = frame_.scratch_bytes - workgroup_memory_.first;
+  make_private_memory();
   gang_.share_locals();
   const auto enter = [&] {
     enter_kernel();
@@ -145,6 +150,28 @@ void KernelWriter::make_workgroup_memory() {
     buffer.is_local = facts_.can_unroll && frame_.take_stack(2 * bytes, Frame::kMaxStackBytes / 2);
     if (!buffer.is_local) buffer.address = frame_.at(frame_.reserve(bytes));
   });
+}
+
+// A vector for each part of each element, one after the other: of one gang, which the next one
+// takes over, or of every gang of the workgroup. And what is known of tables.
+void KernelWriter::make_private_memory() {
+  for (std::size_t i = facts_.given; i < frame_.buffers.size(); ++i) {
+    const BufferDecl& declared = facts_.program.buffers[i];
+    BufferSlot& buffer = frame_.buffers[i];
+    if (!facts_.is_large) buffer.length = ir_.wide(declared.count);
+    if (declared.access == BufferAccess::Private) {
+      const std::uint64_t gangs = facts_.kept[i] ? facts_.layout.gangs : 1;
+      const std::uint64_t vectors = gangs * declared.count * part_count(declared.element);
+      const Ir::Type vector = ir_.vector(moves_.part_type(declared.element));
+      const std::uint64_t bytes = vectors * facts_.width * (part_bits(declared.element) / 8);
+      const bool is_shared = facts_.is_large || !frame_.take_stack(bytes, kMaxArrays);
+      buffer.own =
+          frame_.make_slot(ir_.array(vector, vectors), bytes, declared.name.c_str(), is_shared);
+      if (!facts_.is_large) buffer.address = frame_.address(buffer.own);
+    } else if (!facts_.is_large) {
+      buffer.address = buffer.table;
+    }
+  }
 }
 
 // Writes visit(i) for each element i of a buffer that has a copy.
@@ -286,7 +313,16 @@ void KernelWriter::write_region(StmtId begin, StmtId end) {
     const std::optional<std::uint32_t> piece = gang_.piece_at(id, true);
     after = piece ? facts_.pieces.all[*piece].end : next(body_, id);
     if (!piece && !facts_.is_collective(id)) continue;
-    flush(id);
+    const bool combines = !piece && std::holds_alternative<Collective>(body_[id]);
+    if (!combines || facts_.is_large) {
+      flush(id);
+      first = id;
+    }
+    if (combines && !ir_.is_closed()) {
+      gang_.begin_collective(id);
+      flush(after);
+      gang_.end_collective(id);
+    }
     first = after;
     if (ir_.is_closed()) return;
     if (piece) {

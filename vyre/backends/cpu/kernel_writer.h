@@ -36,6 +36,7 @@ class KernelWriter {
   template <class Visit>
   void for_each_in_workgroup(Visit visit);
   void make_workgroup_memory();
+  void make_private_memory();
   void make_copies();
   template <class Visit>
   void for_each_copied(const BufferSlot& buffer, Visit visit);

@@ -40,6 +40,7 @@ bool finds_llvm(std::string& reason);
 inline constexpr int kVectorType = 13;
 enum class Compare : int { Eq = 32, Ne, Ugt, Uge, Ult, Ule, Sgt, Sge, Slt, Sle };
 enum class Rmw : int { Exchange, Add, Sub, And, Nand, Or, Xor, Max, Min, UMax, UMin };
+inline constexpr int kRelaxed = 2;  // orders of memory
 inline constexpr int kSequential = 7;
 inline constexpr int kInternal = 8;  // linkage
 inline constexpr int kError = 0;     // of diagnostics

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "vyre/backends/cpu/gang_writer.h"
 #include "vyre/ir/walk.h"
@@ -22,6 +23,26 @@ std::uint32_t step_of(const Body& body, const Terms& terms, LocalId variable) {
     if (by.op == Operation::Literal) step = expr.op == Operation::Mul ? by.imm : 1u << by.imm % 32;
   }
   return std::max(step, 1u);
+}
+
+// A table of at most so many vectors is permuted.
+constexpr std::size_t kMaxPermuted = 4;
+
+// The values of a table, and zeros after them.
+std::vector<std::uint32_t> words_of(const BufferDecl& table, std::size_t count) {
+  const std::span<const std::byte> bytes = table.contents.bytes();
+  const std::uint32_t size = stride(table.element);
+  const unsigned rest = 32 - 8 * size;
+  std::vector<std::uint32_t> words(count);
+  for (std::size_t i = 0; i < bytes.size() / size; ++i) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, bytes.data() + i * size, size);
+    word <<= rest;
+    words[i] = has_sign(table.element)
+                   ? static_cast<std::uint32_t>(static_cast<std::int32_t>(word) >> rest)
+                   : word >> rest;
+  }
+  return words;
 }
 
 }  // namespace
@@ -100,6 +121,7 @@ void GangWriter::prefetch(BufferId buffer, ExprId index) {
 Lanes GangWriter::load(ExprId id, const Expr& expr) {
   const BufferId buffer{expr.imm};
   frame_.buffer(buffer);
+  if (facts_.is_private(buffer)) return load_own(id, buffer, expr.args[0]);
   const bool is_one = facts_.is_scalar(expr.args[0]) || at_entry_;
   Lanes loaded = is_one ? load_one(id, buffer, expr.args[0]) : load_all(id, buffer, expr.args[0]);
   // What another thread may write at the same time is one value from here on, whichever it is.
@@ -138,17 +160,19 @@ Lanes GangWriter::load_all(ExprId id, BufferId buffer, ExprId index) {
       return {loaded_type(element), {row}};
     }
   }
-  const Value address = frame_.buffer(buffer).address;
-  if (long_ops_.is_called(element, false, is_row, mask)) {
-    return long_ops_.gather(element, address, all, mask);
+  const BufferSlot& from = frame_.buffer(buffer);
+  if (is_row && !long_ops_.is_called(element, false, is_row, mask)) {
+    return moves_.load_row(element, row_address(buffer, index, mask != nullptr), mask);
   }
-  if (is_row) return moves_.load_row(element, row_address(buffer, index, mask != nullptr), mask);
-  // One by one it is more code, too: only where it is hot.
-  const CpuTarget& target = facts_.target;
-  if (!target.gathers || (target.slow_gathers && is_fast() && !loops_.empty())) {
-    return gather_one_by_one(buffer, index, is_assumed(id), mask);
+  if (facts_.access(buffer) == BufferAccess::Constant) return look_up(buffer, id, index, mask);
+  // Those at a distance that is known, in or out of a mask, where none wraps around.
+  if (goes_one_by_one(element) && is_linear && is_assumed(id)) {
+    const Value first = row_address(buffer, index, false);
+    const std::int64_t distance = std::int64_t{facts_.shapes[index].stride} * stride(element);
+    return moves_.load_each(element,
+                            [&](unsigned lane) { return ir_.at(ir_.i8, first, distance * lane); });
   }
-  return moves_.gather(element, address, all, mask, facts_.is_short(buffer));
+  return gather(element, from, all, mask, facts_.is_short(buffer));
 }
 
 // A member of a record that is loaded as a whole.
@@ -176,18 +200,34 @@ Lanes GangWriter::load_slid(DataType type, const FastRow::Slid& slid) {
                        : moves_.window(last, now, width_ + slid.by)}};
 }
 
-// One lane after the other. Lanes whose index is out of bounds are off.
-Lanes GangWriter::gather_one_by_one(BufferId id, ExprId index, bool inside, Value mask) {
-  const BufferSlot& buffer = frame_.buffer(id);
-  const DataType element = facts_.element(id);
-  // Those at a distance that is known, in or out of a mask, where none wraps around.
-  if (inside && facts_.kind(index) == Kind::Linear) {
-    const Value first = row_address(id, index, false);
-    const std::int64_t distance = std::int64_t{facts_.shapes[index].stride} * stride(element);
-    return moves_.load_each(element,
-                            [&](unsigned lane) { return ir_.at(ir_.i8, first, distance * lane); });
+// Whether lanes are loaded one by one. That is more code, too: only where it is hot. For narrow
+// elements there are no other gathers, but in a large program a function has them.
+bool GangWriter::goes_one_by_one(DataType element) const {
+  const CpuTarget& target = facts_.target;
+  return !target.gathers || is_narrow(element) ||
+         (target.slow_gathers && is_fast() && !loops_.empty());
+}
+
+// Lanes whose index is out of bounds are off.
+Lanes GangWriter::gather(DataType element, const BufferSlot& buffer, Value index, Value mask,
+                         bool is_short) {
+  if (long_ops_.is_called(element, false, false, mask)) {
+    return long_ops_.gather(element, buffer.address, index, mask);
   }
-  Value all = words(index);
+  if (goes_one_by_one(element)) return gather_one_by_one(element, buffer, index, mask);
+  return moves_.gather(element, buffer.address, index, mask, is_short);
+}
+
+void GangWriter::scatter(DataType element, Value address, Value index, Value mask,
+                         const Lanes& given, bool is_short) {
+  if (long_ops_.is_called(element, true, false, mask)) {
+    return long_ops_.scatter(element, address, index, mask, given);
+  }
+  moves_.scatter(element, address, index, mask, given, is_short);
+}
+
+Lanes GangWriter::gather_one_by_one(DataType element, const BufferSlot& buffer, Value all,
+                                    Value mask) {
   Value base = buffer.address;
   if (mask) {
     all = ir_.select(mask, all, 0);
@@ -211,12 +251,48 @@ Lanes GangWriter::gather_one_by_one(BufferId id, ExprId index, bool inside, Valu
   return ops_.select(ops_.bit(mask), lanes, ops_.zero(lanes.type));
 }
 
+// --- Tables
+
+// An element of a table for each lane.
+Lanes GangWriter::look_up(BufferId id, ExprId load, ExprId index, Value mask) {
+  const BufferSlot& table = frame_.buffer(id);
+  const DataType element = facts_.element(id);
+  const Value all = words(index);
+  const Value inside = is_inside(load) ? nullptr : frame_.in_bounds(all, table);
+  if (const std::optional<Lanes> lanes = permuted(id, all, inside)) return *lanes;
+  if (!is_narrow(element) || !facts_.target.gathers) {
+    return gather(element, table, all, mask, facts_.is_short(id));
+  }
+  return moves_.gather_narrow(element, table.address, all, mask);
+}
+
+// Of a small table, whose words are in vectors that the CPU permutes.
+std::optional<Lanes> GangWriter::permuted(BufferId id, Value index, Value inside) {
+  const BufferDecl& table = facts_.program.buffers[id.index];
+  const DataType type = loaded_type(table.element);
+  const unsigned lanes = facts_.target.bits / 32;
+  const std::size_t vectors = (table.count + lanes - 1) / lanes;
+  const bool fits = vectors <= kMaxPermuted && facts_.target.gathers && width_ % lanes == 0;
+  if (!fits || part_count(type) != 1 || part_bits(type) != 32 || facts_.target.is_scalar) {
+    return std::nullopt;
+  }
+  const std::vector<std::uint32_t> all = words_of(table, vectors * lanes);
+  std::vector<Value> parts;
+  for (std::size_t i = 0; i < vectors; ++i) {
+    parts.push_back(ir_.vector_of(std::span(all).subspan(i * lanes, lanes)));
+  }
+  Value found = moves_.permuted(parts, index);
+  if (inside) found = ir_.select(inside, found, 0);
+  return Lanes{type, {found}};
+}
+
 // --- Stores
 
 void GangWriter::store(const Store& store) {
   const BufferSlot& buffer = frame_.buffer(store.buffer);
   const DataType element = facts_.element(store.buffer);
   Lanes given = ops_.whole(value(store.value));
+  if (facts_.is_private(store.buffer)) return store_own(store, ops_.splat(given));
   const bool is_row = facts_.is_unit_row(store.index);
   if (!is_row) known_.forget(store.buffer);
   if (facts_.is_scalar(store.index)) return store_one(store, given);
@@ -227,11 +303,10 @@ void GangWriter::store(const Store& store) {
   const Value all = words(store.index);
   Value mask = mask_;
   if (!is_inside({})) mask = moves_.with(mask, frame_.in_bounds(all, buffer));
-  if (long_ops_.is_called(element, true, is_row, mask)) {
-    return long_ops_.scatter(element, buffer.address, all, mask, given);
+  if (is_row && !long_ops_.is_called(element, true, is_row, mask)) {
+    return store_row(store, mask, given);
   }
-  if (is_row) return store_row(store, mask, given);
-  moves_.scatter(element, buffer.address, all, mask, given, facts_.is_short(store.buffer));
+  scatter(element, buffer.address, all, mask, given, facts_.is_short(store.buffer));
 }
 
 // One element. Of several lanes that write it, any may be the last.
@@ -260,7 +335,7 @@ void GangWriter::store_member(const Store& store, const Records::Place& place, V
   parts[place.offset] = given;
   if (at_ < record.last) return;
   const Value pointer = record_address(store.buffer, store.index, place);
-  store_vectors(moves_.interleave(parts), pointer);
+  store_vectors(moves_.interleave(parts), pointer, store.buffer);
 }
 
 void GangWriter::store_row(const Store& store, Value mask, const Lanes& given) {
@@ -273,14 +348,14 @@ void GangWriter::store_row(const Store& store, Value mask, const Lanes& given) {
   }
   const Value pointer = row_address(store.buffer, store.index, mask != nullptr);
   if (mask) return moves_.store_row(element, pointer, mask, given);
-  store_vectors(moves_.interleave(parts_of(given)), pointer);
+  store_vectors(moves_.interleave(moves_.cut(element, given)), pointer, store.buffer);
 }
 
 // Vectors side by side, past the caches where that was found to be right for the row. Those of
 // several rows or gangs that are written together wait for the end: a load after them from the
 // same place in another page would, too.
-void GangWriter::store_vectors(const std::vector<Value>& rows, Value pointer) {
-  Waiting one{rows, pointer, nullptr};
+void GangWriter::store_vectors(const std::vector<Value>& rows, Value pointer, BufferId buffer) {
+  Waiting one{rows, pointer, buffer, nullptr};
   if (const Value* pass = found_in(fast_->streamed, at_)) one.pass = *pass;
   if (stores_wait_ && one.pass && conditions_ == 0) {
     waiting_.push_back(one);
@@ -294,8 +369,10 @@ void GangWriter::put_rows(const std::vector<Waiting>& stores) {
   const auto put = [&](bool streamed) {
     for (const Waiting& each : stores) {
       Value to = each.pointer;
+      const unsigned align = streamed ? facts_.streamed_bytes(each.buffer)
+                                      : std::min(4u, stride(facts_.element(each.buffer)));
       for (const Value row : each.rows) {
-        const Value stored = ir_.store(row, to, streamed ? facts_.target.bits / 8 : 4);
+        const Value stored = ir_.store(row, to, align);
         if (streamed) ir_.mark_nontemporal(stored);
         to = ir_.at(ir_.type(row), to, 1);
       }

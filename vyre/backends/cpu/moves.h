@@ -38,20 +38,29 @@ class Moves {
 
   // --- One element
   Ir::Type part_type(DataType type) { return part_bits(type) == 64 ? ir_.i64 : ir_.i32; }
+  // What a part takes in memory, which is less than in a register where elements are narrow.
+  static unsigned memory_bits(DataType element) {
+    return is_narrow(element) ? lane_bits(element) : part_bits(loaded_type(element));
+  }
+  static unsigned memory_align(DataType element) { return memory_bits(element) / 8; }
+  Ir::Type memory_type(DataType element) { return ir_.integer(memory_bits(element)); }
+  // Parts as they are in memory, in registers; and back.
+  Lanes widened(DataType element, Lanes lanes);
+  std::vector<Value> cut(DataType element, const Lanes& lanes);
   Lanes load_element(DataType element, Value pointer);
   // One after the other, for each lane from where pointer_of(lane) says.
   template <class PointerOf>
   Lanes load_each(DataType element, PointerOf pointer_of) {
     const DataType type = loaded_type(element);
-    const Value none = ir_.poison(ir_.vector(part_type(type)));
+    const Value none = ir_.poison(ir_.vector(memory_type(element)));
     Lanes lanes = lanes_of(type, [&](std::size_t) { return none; });
     for (unsigned lane = 0; lane < width_; ++lane) {
-      const Lanes loaded = load_element(element, pointer_of(lane));
+      const Lanes loaded = load_as_it_is(element, pointer_of(lane));
       lanes = lanes_of(type, [&](std::size_t i) {
         return ir_.with_lane(lanes.parts[i], ir_.word(lane), loaded.parts[i]);
       });
     }
-    return lanes;
+    return widened(element, lanes);
   }
   void store_element(DataType element, Value pointer, const Lanes& value);
   // What a load gives from what memory holds: a bool is 0 or 1.
@@ -69,12 +78,18 @@ class Moves {
 
   // --- Any elements. `is_short`: the buffer has at most 2^31 elements.
   Lanes gather(DataType element, Value address, Value index, Value mask, bool is_short);
+  // Of narrow elements, after the last of which three bytes may be loaded, too.
+  Lanes gather_narrow(DataType element, Value address, Value index, Value mask);
+  // Of the words that vectors of the CPU hold together; of other indices any of them.
+  Value permuted(const std::vector<Value>& words, Value index);
   void scatter(DataType element, Value address, Value index, Value mask, const Lanes& value,
                bool is_short);
 
  private:
+  Lanes load_as_it_is(DataType element, Value pointer);
   Value mask_for(Value mask);
   Value row_mask(Value mask, std::size_t parts, std::size_t row);
+  Value permuted_part(const std::vector<Value>& words, Value index);
   Value pointers(Value address, DataType element, Value index, std::size_t part, bool is_short);
 
   Ir& ir_;

@@ -54,7 +54,9 @@ class Finder {
 
   std::optional<Place> place_of(std::uint32_t block, BufferId buffer, ExprId index) const {
     const DataType element = lowered_.program.buffers[buffer.index].element;
-    if (min_bytes(element) != 4 || element == DataType::Bool) return std::nullopt;
+    const bool is_private =
+        lowered_.program.buffers[buffer.index].access == BufferAccess::Private;
+    if (min_bytes(element) != 4 || element == DataType::Bool || is_private) return std::nullopt;
     const Shape& shape = lowered_.shapes[index];
     if (shape.kind != Shape::Kind::Linear || shape.stride < 2 ||
         shape.stride > static_cast<std::int32_t>(kMaxSize) ||

@@ -12,7 +12,9 @@ constexpr std::uint32_t kMaxTwice = 400;
 }  // namespace
 
 void RowWriter::write(StmtId begin, StmtId end, const FastRow* whole) {
-  if (!facts_.has<Let, Assign, Store, Atomic, If, For, Break, Return>(begin, end)) return;
+  if (!facts_.has<Let, Assign, Store, Atomic, If, For, Break, Return, Collective>(begin, end)) {
+    return;
+  }
   const std::uint64_t rows = facts_.layout.rows;
   const auto write_one = [&](Value number) {
     gang_.begin_row(number);

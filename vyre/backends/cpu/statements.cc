@@ -183,7 +183,7 @@ void GangWriter::statement(StmtId id) {
         drop_those_that_left(id);
       },
       [&](const Break&) { leave_loop(); }, [&](const Return&) { leave_gang(); },
-      Nothing<Barrier, Collective, SetElement, Continue>());
+      [&](const Collective& all) { contribute(all); }, Nothing<Barrier, SetElement, Continue>());
 }
 
 void GangWriter::assign(StmtId id, LocalId local, ExprId to) {

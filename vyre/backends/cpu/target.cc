@@ -116,8 +116,12 @@ CpuTarget target_of(const Lowered& lowered) {
   CpuTarget target = given;
   target.width = lowered.launch.lanes;
   target.is_scalar = !lowered.launch.in_vectors;
-  // Without masks for bytes LLVM keeps one for each vector, and does not take wide ones apart.
-  if (has_masks(target) && target.width > given.width) {
+  // Without masks for bytes LLVM keeps one for each vector, and does not take wide ones apart. Bytes
+  // have one.
+  const bool has_bytes = std::ranges::all_of(lowered.program.buffers, [](const BufferDecl& buffer) {
+    return is_narrow(buffer.element);
+  });
+  if (has_masks(target) && target.width > given.width && !has_bytes) {
     target.features += target.features.empty() ? "-avx512bw" : ",-avx512bw";
   }
   return target;

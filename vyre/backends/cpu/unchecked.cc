@@ -26,7 +26,7 @@ bool is_comparison(Operation op) {
 
 // Whether nothing else accesses the buffer of a store, and rows of it are whole.
 bool may_stream(const CpuFacts& facts, StmtId id, const Store& store) {
-  if (facts.access(store.buffer) == BufferAccess::Workgroup) return false;
+  if (!is_bound(facts.access(store.buffer)) || facts.streamed_bytes(store.buffer) == 0) return false;
   if (facts.kind(store.index) != Kind::Linear) return false;
   const Records::Place* place = facts.records.find(id, {});
   if (facts.shapes[store.index].stride != 1 && place == nullptr) return false;
@@ -194,6 +194,8 @@ class Finder {
   void visit(const CheckedAccess& access) {
     const ExprId index = access.index;
     if (count_ >= kMaxConditions) return;
+    // Lanes have memory of their own: a check of it costs no more than a mask.
+    if (facts_.is_private(access.buffer) && !facts_.is_scalar(index)) return;
     if (early(index) == Early::No) {
       // Whatever it depends on, ranges may know where it ends.
       if (!ends_early(facts_.program, access)) return;
@@ -204,7 +206,7 @@ class Finder {
     }
     // What is proved may still be told to start in the row, which makes its addresses simple.
     const bool is_row = facts_.kind(index) == Kind::Linear && early(index) == Early::Fixed &&
-                        facts_.access(access.buffer) != BufferAccess::Workgroup;
+                        is_bound(facts_.access(access.buffer));
     if (access.verdict == CheckedAccess::Verdict::Proved && !is_row) return;
     const std::set<StmtId> loops = facts_.counting(index, extent_);
     if (!facts_.is_scalar(index) && loops.empty()) {
@@ -294,7 +296,7 @@ class Finder {
       const BufferSlot& buffer = frame_.buffers[store->buffer.index];
       const DataType element = facts_.element(store->buffer);
       const Value address = ir_.address(frame_.element_address(buffer, element, first));
-      const Value rest = address & (facts_.target.bits / 8 - 1);
+      const Value rest = address & (facts_.streamed_bytes(store->buffer) - 1);
       fast_.streamed[id] = frame_.streams & ir_.equal(rest, 0);
     }
   }

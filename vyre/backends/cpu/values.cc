@@ -271,8 +271,18 @@ void GangWriter::give(LocalId local, const Lanes& given) {
   if (!home.slots[0].exists()) make_slots(local);
   if (known.is_vector) lanes = ops_.splat(lanes);
   for (std::size_t i = 0; i < part_count(facts_.types[local]); ++i) {
-    ir_.store(lanes.parts[i], slot_address(local, i));
+    // What is the same in all lanes may come from memory that each has for itself.
+    const bool is_first = !known.is_vector && ir_.is_vector(lanes.parts[i]);
+    ir_.store(is_first ? ir_.lane(lanes.parts[i], 0u) : lanes.parts[i], slot_address(local, i));
   }
+}
+
+// A local of which the workgroup has one gets its only value.
+void GangWriter::give_all(LocalId local, Value given) {
+  Home& home = homes_[local.index];
+  home.value = {facts_.types[local], {given}};
+  home.function = frame_.piece;
+  if (facts_.locals[local.index].is_shared) ir_.store(given, frame_.address(home.slots[0]));
 }
 
 void GangWriter::share_locals() {
