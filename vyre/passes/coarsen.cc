@@ -2,7 +2,9 @@
 //
 // `coarsen`: an invocation runs those of several workgroups at once, statement by statement and
 // loads first, so that each has several loads under way and several workgroups wait at one barrier.
-// What is the same for all of them is computed once.
+// What is the same for all of them is computed once. Where invocations that are neighbours access
+// narrow elements that are, it runs neighbours instead: together they load and store whole words.
+// One test says that all of them are in bounds; where they are not, they run one after another.
 //
 // `predicate`: a short `if` that does little but load is written without a branch, so that its
 // loads need not wait for those before it.
@@ -12,9 +14,11 @@
 // gives 0 and a store does nothing where the condition does not hold.
 #include <algorithm>
 
+#include "vyre/passes/affine.h"
 #include "vyre/passes/formulas.h"
 #include "vyre/passes/launch.h"
 #include "vyre/passes/pass.h"
+#include "vyre/passes/regroup.h"
 
 namespace vyre {
 namespace {
@@ -22,6 +26,8 @@ namespace {
 constexpr std::uint32_t kCopies = 4;       // enough loads under way; eight gain nothing
 constexpr std::size_t kStreamExprs = 128;  // beyond it computing hides the loads
 constexpr std::size_t kWaitingExprs = 256;
+constexpr std::uint32_t kWideBytes = 16;   // that one instruction moves
+constexpr std::size_t kNeighbourExprs = 1024;  // of all neighbours
 constexpr std::uint32_t kShortIf = 4;             // statements
 constexpr int kMaxDepth = 8;                      // of tests that are looked through
 constexpr std::uint32_t kSharedBytes = 24 << 10;  // of all copies; more leaves room for few
@@ -41,8 +47,9 @@ struct Differences {
 
 class Finder {
  public:
-  Finder(const Program& program, std::uint32_t axis) : program_(program), body_(program.body) {
-    found_.count = kCopies;
+  Finder(const Program& program, std::uint32_t axis, std::uint32_t count = kCopies)
+      : program_(program), body_(program.body) {
+    found_.count = count;
     found_.axis = axis;
     found_.locals.resize(body_.locals.size());
     found_.buffers.resize(program.buffers.size());
@@ -147,6 +154,11 @@ std::optional<Differences> find_several(const Program& program) {
                                [](const Stmt& stmt) { return std::holds_alternative<T>(stmt); });
   };
   if (any(Collective{})) return std::nullopt;
+  // Memory that each invocation has for itself is slow, and several of it are slower.
+  const auto is_private = [](const BufferDecl& buffer) {
+    return buffer.access == BufferAccess::Private;
+  };
+  if (std::ranges::any_of(program.buffers, is_private)) return std::nullopt;
   const bool waits = any(Barrier{});
   std::uint64_t shared = 0;
   for (const BufferDecl& buffer : program.buffers) {
@@ -167,6 +179,49 @@ std::optional<Differences> find_several(const Program& program) {
   const std::size_t loads = own_loads(program, *best);
   if (loads == 0 || (!waits && loads >= kCopies)) return std::nullopt;
   return best;
+}
+
+// Buffers that invocations access each in the place of its own id along x, and how many of them
+// fill what one instruction moves; none where no narrow elements are among them, or neighbours
+// cannot go together.
+struct Neighbours {
+  std::vector<BufferId> buffers;
+  std::uint32_t count = 0;
+};
+Neighbours find_neighbours(const Program& program, const LaunchShape& launch) {
+  const Body& body = program.body;
+  const std::vector<ExprId> bound = bound_values(body);
+  Neighbours found;
+  bool any_narrow = false;
+  std::uint32_t widest = 1;
+  const auto access = [&](BufferId id, ExprId index) {
+    for (int i = 0; i < kMaxDepth && body[index].op == Operation::Local; ++i) {
+      const ExprId value = bound[body[index].imm];
+      if (!value.exists()) break;
+      index = value;
+    }
+    const BufferDecl& buffer = program.buffers[id.index];
+    const bool is_own = body[index].op == Operation::InvocationId && body[index].detail == 0;
+    if (!is_own || !is_bound(buffer.access)) return;
+    any_narrow = any_narrow || is_narrow(buffer.element);
+    widest = std::max(widest, stride(buffer.element));
+    if (std::ranges::find(found.buffers, id) == found.buffers.end()) found.buffers.push_back(id);
+  };
+  const auto is_refused = [](const Stmt& stmt) {
+    return std::holds_alternative<For>(stmt) || std::holds_alternative<Return>(stmt);
+  };
+  for (const Expr& expr : body.exprs) {
+    if (expr.op == Operation::Load) access(BufferId{expr.imm}, expr.args[0]);
+  }
+  for (const Stmt& stmt : body.stmts) {
+    if (const Store* store = std::get_if<Store>(&stmt)) access(store->buffer, store->index);
+  }
+  if (!any_narrow || !has_free_workgroups(program) || std::ranges::any_of(body.stmts, is_refused)) {
+    return {};
+  }
+  found.count = std::max(kWideBytes / widest, kCopies);
+  const bool is_whole = launch.size[0] % found.count == 0;
+  return is_whole && body.exprs.size() * found.count <= kNeighbourExprs ? found : Neighbours{};
 }
 
 // By statement: an `if` of a block that does little but load.
@@ -216,6 +271,9 @@ class Writer {
   // What tells them apart, in front of the statements: `ends` whether the program has the guard of
   // merged workgroups.
   void begin(Shaped& shaped, bool ends);
+  // The same for neighbours along x, of which the first one is given. Several writers may write the
+  // same statements into a draft: all but one declare the locals anew.
+  void begin_neighbours(ExprId first, bool is_again);
   void use_buffer(std::uint32_t copy, BufferId own, BufferId instead) {
     copies_[copy].buffers[own.index] = instead;
   }
@@ -323,7 +381,7 @@ class Writer {
 
   // A local that a statement declares, as that of a copy.
   LocalId declare(Copy& copy, LocalId local) {
-    if (&copy != &copies_[0]) {
+    if (&copy != &copies_[0] || is_again_) {
       copy.locals[local.index] = draft_.declare(body_[local].name, draft_.type(local));
     }
     return copy.locals[local.index];
@@ -353,7 +411,7 @@ class Writer {
 
   void statement(StmtId id) {
     const Stmt& stmt = body_[id];
-    if (copies_.size() == 1 && !parts() && !opens(id)) return draft_.put(stmt);
+    if (!copies_[0].invocation.exists() && !parts() && !opens(id)) return draft_.put(stmt);
     const auto sees = [&](ExprId root) { return sees_[root.index]; };
     if (!std::holds_alternative<Store>(stmt) || std::ranges::any_of(roots(stmt), sees)) flush();
     share_loads(stmt);
@@ -453,7 +511,15 @@ class Writer {
   const std::vector<bool> sees_;   // and whether it may see what is stored
   std::vector<Copy> copies_;
   std::vector<ExprId> touched_;
+  bool is_again_ = false;
 };
+
+void Writer::begin_neighbours(ExprId first, bool is_again) {
+  is_again_ = is_again;
+  for (std::uint32_t k = 0; k < copies_.size(); ++k) {
+    copies_[k].invocation = k == 0 ? first : f_.bind("invocation_x", f_.sum(first, k));
+  }
+}
 
 void Writer::begin(Shaped& shaped, bool ends) {
   const std::uint32_t axis = differences_.axis;
@@ -486,6 +552,52 @@ void Writer::begin(Shaped& shaped, bool ends) {
   }
 }
 
+// A program without the guard of merged workgroups; `ends` whether it had one.
+std::optional<Shaped> coarsen_neighbours(const Program& plain, const LaunchShape& launch,
+                                         bool ends) {
+  const Neighbours neighbours = find_neighbours(plain, launch);
+  const std::uint32_t count = neighbours.count;
+  if (count == 0) return std::nullopt;
+  const std::array<std::uint32_t, 3> size = plain.workgroup_size;
+  Shaped coarse{regrouped(plain, {size[0] * count, size[1], size[2]}), launch};
+  const std::optional<Differences> together = Finder(coarse.program, 0, count).find();
+  if (!together) return std::nullopt;
+  Differences alone = *together;
+  alone.count = 1;
+  alone.stmts.assign(alone.stmts.size(), false);
+  coarse.program.workgroup_size = size;
+  const std::uint32_t limit = ends ? 0 : add_limit(coarse, {});
+  coarse.launch.copies = count;
+  coarse.launch.groups[0] *= count;
+  Draft draft(coarse.program, kFold | kAlgebra);
+  Formulas f{draft};
+  const ExprId thread = f.sum(f.times(f.id(Operation::WorkgroupId), size[0]),
+                              f.id(Operation::LocalId));
+  const ExprId first = f.bind("invocation_x", f.times(thread, count));
+  // The dispatch has all neighbours or none.
+  f.end_if(f.less(f.load(coarse.launch.uniform, f.number(limit)), first));
+  ExprId inside;
+  for (const BufferId buffer : neighbours.buffers) {
+    const ExprId length = f.make.make(Operation::Length, 0, buffer.index, {});
+    inside = f.both(inside, f.less(f.sum(first, count - 1), length));
+  }
+  draft.open(If{inside, {}, {}});
+  Writer all(draft, *together);
+  all.begin_neighbours(first, false);
+  all.run();
+  draft.else_begins();
+  const ExprId next = f.open_loop("next", count);
+  Writer each(draft, alone);
+  each.begin_neighbours(f.bind("invocation_x", f.sum(first, next)), true);
+  each.run();
+  draft.close();
+  draft.close();
+  coarse.program = std::move(draft).finish();
+  const Pass* const passes[] = {find_pass("decide"), find_pass("strength")};
+  coarse.program = optimise(std::move(coarse.program), passes);
+  return coarse;
+}
+
 }  // namespace
 
 std::optional<Shaped> coarsen(const Shaped& from) {
@@ -500,6 +612,7 @@ std::optional<Shaped> coarsen(const Shaped& from) {
   } else if (!from.launch.limits.empty()) {
     return std::nullopt;
   }
+  if (auto neighbours = coarsen_neighbours(plain, from.launch, ends)) return neighbours;
   const std::optional<Differences> differences = find_several(plain);
   if (!differences) return std::nullopt;
   Shaped coarse{plain, from.launch};

@@ -147,17 +147,23 @@ void find_facts(Lowered& lowered, const Linked* source) {
   lowered.lines = find_lines(lowered.program, source->program(), source->source().lines);
 }
 
+// The same with all buffers of a program: some were not there when it was written.
+DispatchFacts completed(const DispatchFacts& facts, const Program& program) {
+  DispatchFacts all = facts;
+  for (std::size_t i = all.lengths.size(); i < program.buffers.size(); ++i) {
+    all.lengths.push_back(program.buffers[i].count);
+  }
+  all.uniforms.resize(program.buffers.size());
+  return all;
+}
+
 // What is true of a dispatch, for a program that is launched in another shape.
 DispatchFacts shaped(const DispatchFacts& facts, const Lowered& lowered) {
-  DispatchFacts own = facts;
+  DispatchFacts own = completed(facts, lowered.program);
   own.grid = lowered.launch.grid(facts.grid);
   if (lowered.launch.is_free) own.grid.fill(std::uint64_t{1} << 32);
-  for (std::size_t i = facts.lengths.size(); i < lowered.program.buffers.size(); ++i) {
-    own.lengths.push_back(lowered.program.buffers[i].count);
-    own.uniforms.emplace_back();
-    if (BufferId{i} == lowered.launch.uniform) {
-      own.uniforms.back() = lowered.launch.words(facts.grid);
-    }
+  if (lowered.launch.uniform.exists()) {
+    own.uniforms[lowered.launch.uniform.index] = lowered.launch.words(facts.grid);
   }
   return own;
 }
@@ -194,8 +200,9 @@ Lowered lower(const Program& program, const Target& target, const Linked* source
   return lowered;
 }
 
-Lowered lower(const Program& program, const Target& target, const DispatchFacts& facts,
+Lowered lower(const Program& program, const Target& target, const DispatchFacts& given,
               const Linked* source) {
+  const DispatchFacts facts = completed(given, program);
   Lowered lowered = fitted(program, target);
   find_bounds(lowered, facts);
   lowered.assumptions = lowered.bounds.assumptions;

@@ -214,34 +214,36 @@ class Finder {
         static_cast<std::uint32_t>(&place - places_.all.data()));
   }
 
-  // All of a stretch, or a half of it.
+  // All of a stretch, or its largest parts.
   void add(const Key& key, const Lanes& lanes, const Bounds& bounds) {
     const auto width = static_cast<std::uint32_t>(lanes.size());
-    const std::int64_t first = key.stretch * width;
     const auto is_whole = [&](std::uint32_t begin, std::uint32_t end) {
       for (std::uint32_t i = begin; i < end; ++i) {
         if (lanes[i].empty()) return false;
       }
       return true;
     };
-    std::uint32_t size = width;
-    if (!is_whole(0, width)) size /= 2;
-    if (size < 2) return;
-    for (std::uint32_t begin = 0; begin < width; begin += size) {
-      if (!is_whole(begin, begin + size)) continue;
-      const bool is_store = key.is_store;
-      AccessPack pack{size, key.base, first + begin, key.condition, {}};
-      for (std::uint32_t i = begin; i < begin + size; ++i) {
-        for (const std::uint32_t number : lanes[i]) {
-          const StmtId stmt = bounds.accesses[number].stmt;
-          if (!pack.at.exists()) pack.at = stmt;
-          pack.at = is_store ? std::max(pack.at, stmt) : std::min(pack.at, stmt);
-          places_.all[number].pack = static_cast<std::uint32_t>(places_.packs.size());
-          places_.all[number].lane = i - begin;
-        }
+    for (std::uint32_t size = width; size >= 2; size /= 2) {
+      for (std::uint32_t begin = 0; begin < width; begin += size) {
+        if (is_whole(begin, begin + size)) add_pack(key, lanes, begin, size, bounds);
       }
-      places_.packs.push_back(pack);
     }
+  }
+
+  void add_pack(const Key& key, const Lanes& lanes, std::uint32_t begin, std::uint32_t size,
+                const Bounds& bounds) {
+    if (places_.all[lanes[begin][0]].pack != AccessPlace::kNoPack) return;  // of a larger one
+    AccessPack pack{size, key.base, key.stretch * key.width + begin, key.condition, {}};
+    for (std::uint32_t i = begin; i < begin + size; ++i) {
+      for (const std::uint32_t number : lanes[i]) {
+        const StmtId stmt = bounds.accesses[number].stmt;
+        if (!pack.at.exists()) pack.at = stmt;
+        pack.at = key.is_store ? std::max(pack.at, stmt) : std::min(pack.at, stmt);
+        places_.all[number].pack = static_cast<std::uint32_t>(places_.packs.size());
+        places_.all[number].lane = i - begin;
+      }
+    }
+    places_.packs.push_back(pack);
   }
 
   static constexpr std::size_t kMaxOpen = 64;  // stores that are looked through for each other one

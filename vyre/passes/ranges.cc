@@ -236,7 +236,8 @@ Range Ranges::computed(ExprId id, Operand operand) {
       if (!is_known || nodes_[args[0]].op != Operation::Literal) return any(type);
       const std::vector<std::uint32_t>& words = facts_->uniforms[expr.imm];
       const std::uint32_t index = nodes_[args[0]].imm;
-      if (width != 32 || index >= words.size()) return any(type);
+      const bool is_word = width == 32 && !is_narrow(program_.buffers[expr.imm].element);
+      if (!is_word || index >= words.size()) return any(type);
       words_.emplace(BufferId{expr.imm}, index);
       return constant(32, type == DataType::Bool ? words[index] != 0 : words[index]);
     }

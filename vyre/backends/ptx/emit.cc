@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vyre/backends/ptx/bytes.h"
+#include "vyre/backends/ptx/collective.h"
 #include "vyre/backends/ptx/frame.h"
 #include "vyre/ir/walk.h"
 #include "vyre/text/print.h"
@@ -23,6 +24,28 @@ constexpr std::string_view kHalfNames[] = {"_lo", "_hi"};
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
 
+// What one instruction moves: registers, and how it calls what is in each of them.
+struct Moved {
+  std::uint32_t elements = 1;
+  Kind kind = Kind::Word;
+  std::uint32_t registers = 1;
+  std::string_view type;
+};
+
+// So many elements. Narrow ones fill words together.
+Moved moved(DataType element, std::uint32_t width) {
+  if (!is_narrow(element)) {
+    const Kind kind = ptx_kind(element);
+    const std::uint32_t parts = width * ptx_parts(loaded_type(element));
+    return {width, kind, parts, kind == Kind::Wide ? "u64" : "u32"};
+  }
+  const std::uint32_t bytes = width * stride(element);
+  if (bytes >= 4) return {width, Kind::Word, bytes / 4, "u32"};
+  const bool is_signed = width == 1 && has_sign(element);
+  if (bytes == 1) return {width, Kind::Word, 1, is_signed ? "s8" : "u8"};
+  return {width, Kind::Word, 1, is_signed ? "s16" : "u16"};
+}
+
 std::uint32_t log2_stride(const BufferDecl& buffer) {
   return static_cast<std::uint32_t>(std::countr_zero(stride(buffer.element)));
 }
@@ -38,6 +61,7 @@ class PtxWriter {
         moves_(find_moves(body_, types_)),
         ops_(code_),
         frame_(code_, lowered, entry),
+        collectives_(code_, ops_, program_, frame_.shared, frame_.scratch_at),
         locals_(body_.locals.size()),
         memo_at_(body_.exprs.size()),
         packed_(places_.packs.size()) {}
@@ -68,6 +92,7 @@ class PtxWriter {
   void assign(LocalId local, const PtxValue& given);
   void store(const Store& stmt);
   void update(const Atomic& stmt);
+  void combine(const Collective& stmt);
   void begin_loop(const For& loop);
 
   // --- Expressions
@@ -83,12 +108,13 @@ class PtxWriter {
   Operand in_bounds(BufferId buffer, ExprId index);
   Operand runs(BufferId buffer, const AccessPlace& at);
   PtxValue load(ExprId id);
-  PtxValue value_of(DataType element, std::span<const Operand> parts);
-  std::string access(const BufferDecl& buffer, bool loads, std::size_t parts) const;
-  void put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
-                std::span<const Operand> to);
-  void put_store(const BufferDecl& buffer, const Operand& condition, const PtxAddress& to,
-                 std::vector<Operand> from);
+  PtxValue value_of(DataType element, const Moved& moved, std::span<const Operand> all,
+                    std::uint32_t lane);
+  std::string access(BufferId buffer, bool loads, const Moved& moved) const;
+  std::vector<Operand> put_load(BufferId buffer, const Moved& moved, const Operand& condition,
+                                const PtxAddress& from);
+  void put_store(BufferId buffer, const Moved& moved, const Operand& condition,
+                 const PtxAddress& to, std::span<const Operand> parts);
 
   // What is known in the blocks that are open: registers by what they hold.
   enum class Known : std::uint8_t { Scaled, Address, Shared, Check, Low, High };
@@ -110,6 +136,7 @@ class PtxWriter {
   PtxOps ops_;
 
   PtxFrame frame_;
+  PtxCollectives collectives_;
   std::vector<PtxValue> locals_;
 
   StmtId at_;
@@ -185,7 +212,8 @@ void PtxWriter::statement() {
       [&](const Break&) { code_.put("bra done", loops_.back().number); },
       [&](const Return&) { code_.put("ret"); },  //
       [&](const Barrier&) { code_.put("bar.sync 0"); },
-      Nothing<Block, Collective, SetElement, Continue>{});
+      [&](const Collective& collective) { combine(collective); },
+      Nothing<Block, SetElement, Continue>{});
 }
 
 void PtxWriter::close(const Frame& closed, Frame& now) {
@@ -307,7 +335,8 @@ void PtxWriter::store(const Store& stmt) {
     offset = pack.offset;
   }
   const Operand condition = runs(stmt.buffer, at);
-  put_store(buffer, condition, address(stmt.buffer, base, offset), std::move(parts));
+  const Moved all = moved(buffer.element, static_cast<std::uint32_t>(parts.size()) / count);
+  put_store(stmt.buffer, all, condition, address(stmt.buffer, base, offset), parts);
 }
 
 void PtxWriter::update(const Atomic& stmt) {
@@ -316,11 +345,22 @@ void PtxWriter::update(const Atomic& stmt) {
   if (at.checked) value(at.index);
   Operand expected;
   if (stmt.expected.exists()) expected = ops_.whole(value(stmt.expected)).parts[0];
-  const Operand operand = ops_.whole(value(stmt.value)).parts[0];
+  Operand operand;
+  if (stmt.value.exists()) operand = ops_.whole(value(stmt.value)).parts[0];
   const Operand condition = runs(stmt.buffer, at);
   const PtxAddress to = address(stmt.buffer, at.base, at.offset);
   const std::string_view space = is_workgroup(buffer) ? "shared." : "global.";
   const std::string_view name = ptx_atomic(stmt.op, buffer.element);
+  if (stmt.op == AtomicOp::Store) {
+    const Operand from = code_.in_register(operand, Kind::Word);
+    return code_.put_if(condition, "st.relaxed.gpu.", space, name, to, ", ", from);
+  }
+  if (stmt.op == AtomicOp::Load) {
+    const Operand now = condition.exists() ? code_.unknown_zero(Kind::Word) : code_.fresh(Kind::Word);
+    code_.put_if(condition, "ld.relaxed.gpu.", space, name, now, ", ", to);
+    if (stmt.result.exists()) bind(stmt.result, {types_[stmt.result], false, {now}});
+    return;
+  }
   if (!stmt.result.exists() && info(stmt.op).order == AtomicOrder::Any) {
     code_.put_if(condition, "red.", space, name, to, ", ", operand);
     return;
@@ -330,6 +370,13 @@ void PtxWriter::update(const Atomic& stmt) {
   const std::string_view comma = expected.exists() ? ", " : "";
   code_.put_if(condition, "atom.", space, name, old, ", ", to, ", ", expected, comma, operand);
   if (stmt.result.exists()) bind(stmt.result, {types_[stmt.result], false, {old}});
+}
+
+void PtxWriter::combine(const Collective& stmt) {
+  const PtxValue given = ops_.whole(value(stmt.value));
+  Operand chosen;
+  if (stmt.invocation.exists()) chosen = ops_.whole(value(stmt.invocation)).parts[0];
+  bind(stmt.result, collectives_.put(stmt.op, given, chosen));
 }
 
 // --- Expressions --------------------------------------------------------------------------------
@@ -451,9 +498,11 @@ void PtxWriter::remember(Known what, std::uint32_t number, ExprId expr, const Op
 
 PtxAddress PtxWriter::address(BufferId buffer, ExprId base, std::int64_t offset) {
   const BufferDecl& decl = program_.buffers[buffer.index];
-  const bool is_shared = is_workgroup(decl);
-  const std::int64_t bytes = frame_.memory[buffer.index].shared_at + offset * stride(decl.element);
-  const Operand begin = is_shared ? frame_.shared : frame_.memory[buffer.index].address;
+  const PtxFrame::Memory& memory = frame_.memory[buffer.index];
+  const bool is_shared = memory.space == PtxSpace::Shared;
+  const bool is_wide = memory.space == PtxSpace::Global;
+  const std::int64_t bytes = memory.at + offset * stride(decl.element);
+  const Operand begin = memory.address;
   if (!base.exists()) return {begin, bytes};
   // Workgroup memory has one beginning, so that elements of several buffers share an address.
   const std::uint32_t log = log2_stride(decl);
@@ -462,7 +511,7 @@ PtxAddress PtxWriter::address(BufferId buffer, ExprId base, std::int64_t offset)
   const auto make = [&] {
     const Operand index = ops_.whole(value(base)).parts[0];
     const Operand shift = literal(log);
-    if (is_shared) {
+    if (!is_wide) {
       return code_.word("add", "u32", {begin, code_.word("shl", "b32", {index, shift})});
     }
     const Operand scaled = once(Known::Scaled, log, base, [&] {
@@ -489,70 +538,91 @@ Operand PtxWriter::runs(BufferId buffer, const AccessPlace& at) {
   return condition.exists() ? code_.predicate("and", "pred", {condition, inside}) : inside;
 }
 
-// What the registers of a loaded element hold.
-PtxValue PtxWriter::value_of(DataType element, std::span<const Operand> parts) {
+// What the registers of a loaded element hold, which is one of those that were loaded together.
+PtxValue PtxWriter::value_of(DataType element, const Moved& moved, std::span<const Operand> all,
+                             std::uint32_t lane) {
   PtxValue value{loaded_type(element), false, {}};
-  std::ranges::copy(parts, value.parts.begin());
+  const std::uint32_t count = ptx_parts(value.type);
+  if (is_narrow(element)) {
+    const std::uint32_t byte = lane * stride(element);
+    value.parts[0] = moved.elements == 1 ? all[0] : ops_.narrow(element, all[byte / 4], byte % 4);
+    return value;
+  }
+  std::ranges::copy(all.subspan(std::size_t{lane} * count, count), value.parts.begin());
   if (value.type != DataType::Bool) return value;
-  return {DataType::Bool, true, {code_.predicate("setp.ne", "u32", {parts[0], literal(0)})}};
+  const Operand word = value.parts[0];
+  return {DataType::Bool, true, {code_.predicate("setp.ne", "u32", {word, literal(0)})}};
 }
 
 PtxValue PtxWriter::load(ExprId id) {
   const Expr& expr = body_[id];
   const BufferId from{expr.imm};
   if (is_limits(from)) return PtxValue::word(frame_.words[body_[expr.args[0]].imm]);
-  const BufferDecl& buffer = program_.buffers[expr.imm];
-  const std::uint32_t parts = ptx_parts(loaded_type(buffer.element));
-  const Kind kind = ptx_kind(buffer.element);
+  const DataType element = program_.buffers[expr.imm].element;
   const AccessPlace& at = places_.at(lowered_.bounds, at_, id);
   if (at.pack != AccessPlace::kNoPack) {
     const AccessPack& pack = places_.packs[at.pack];
+    const Moved together = moved(element, pack.width);
     std::vector<Operand>& all = packed_[at.pack];
     if (all.empty()) {
       const PtxAddress begin = address(from, pack.base, pack.offset);
-      for (std::uint32_t i = 0; i < pack.width * parts; ++i) all.push_back(code_.fresh(kind));
-      put_load(buffer, runs(from, at), begin, all);
+      all = put_load(from, together, runs(from, at), begin);
     }
-    return value_of(buffer.element, std::span(all).subspan(std::size_t{at.lane} * parts, parts));
+    return value_of(element, together, all, at.lane);
   }
   const Operand condition = runs(from, at);
   const PtxAddress begin = address(from, at.base, at.offset);
-  std::vector<Operand> to;
-  if (parts == 1 && !condition.exists()) {
-    to.push_back(code_.define(kind, access(buffer, true, 1), ", ", begin));
-    return value_of(buffer.element, to);
-  }
-  for (std::uint32_t i = 0; i < parts; ++i) to.push_back(code_.fresh(kind));
-  put_load(buffer, condition, begin, to);
-  return value_of(buffer.element, to);
+  const Moved alone = moved(element, 1);
+  return value_of(element, alone, put_load(from, alone, condition, begin), 0);
 }
 
 // How an instruction moves several registers at once. Nobody writes what is only read, so that
 // loads of it may move.
-std::string PtxWriter::access(const BufferDecl& buffer, bool loads, std::size_t parts) const {
+std::string PtxWriter::access(BufferId buffer, bool loads, const Moved& moved) const {
   std::string text = loads ? "ld" : "st";
-  text += is_workgroup(buffer) ? ".shared" : ".global";
-  if (loads && !is_workgroup(buffer) && !is_written(buffer.access)) text += ".nc";
-  text += parts == 1 ? "" : parts == 2 ? ".v2" : ".v4";
-  return text + (ptx_kind(buffer.element) == Kind::Wide ? ".u64" : ".u32");
+  const PtxSpace space = frame_.memory[buffer.index].space;
+  switch (space) {
+    case PtxSpace::Global: text += ".global"; break;
+    case PtxSpace::Shared: text += ".shared"; break;
+    case PtxSpace::Local: text += ".local"; break;
+    case PtxSpace::Const: text += ".const"; break;
+  }
+  const bool is_fixed = !is_written(program_.buffers[buffer.index].access);
+  if (loads && space == PtxSpace::Global && is_fixed) text += ".nc";
+  text += moved.registers == 1 ? "" : moved.registers == 2 ? ".v2" : ".v4";
+  return text + "." + std::string(moved.type);
 }
 
-void PtxWriter::put_load(const BufferDecl& buffer, const Operand& condition, const PtxAddress& from,
-                         std::span<const Operand> to) {
+std::vector<Operand> PtxWriter::put_load(BufferId buffer, const Moved& moved,
+                                         const Operand& condition, const PtxAddress& from) {
+  const std::string name = access(buffer, true, moved);
+  if (moved.registers == 1 && !condition.exists()) {
+    return {code_.define(moved.kind, name, ", ", from)};
+  }
   // Also where nobody looks at what was not loaded: a register without a value may be anything, and
   // ptxas took it for what is loaded from there under another condition. ptxas joins tests of a
   // zero that it knows wrongly (docs/backends/cuda.md), so this one is loaded.
-  for (const Operand& part : to) {
-    if (!condition.exists()) break;
-    code_.put(part.kind == Kind::Wide ? "ld.const.u64 " : "ld.const.u32 ", part, ", [_zero]");
+  std::vector<Operand> to;
+  for (std::uint32_t i = 0; i < moved.registers; ++i) {
+    to.push_back(condition.exists() ? code_.unknown_zero(moved.kind) : code_.fresh(moved.kind));
   }
-  code_.put_if(condition, access(buffer, true, to.size()), " ", to, ", ", from);
+  code_.put_if(condition, name, " ", std::span<const Operand>(to), ", ", from);
+  return to;
 }
 
-void PtxWriter::put_store(const BufferDecl& buffer, const Operand& condition, const PtxAddress& to,
-                          std::vector<Operand> from) {
-  for (Operand& part : from) part = code_.in_register(part, ptx_kind(buffer.element));
-  code_.put_if(condition, access(buffer, false, from.size()), " ", to, ", ",
+void PtxWriter::put_store(BufferId buffer, const Moved& moved, const Operand& condition,
+                          const PtxAddress& to, std::span<const Operand> parts) {
+  std::vector<Operand> from(parts.begin(), parts.end());
+  const std::size_t each = from.size() / moved.registers;  // elements in a word
+  for (std::size_t i = 0; i < moved.registers; ++i) {
+    if (each > 1) {
+      const DataType element = program_.buffers[buffer.index].element;
+      from[i] = ops_.word_of(element, std::span(from).subspan(i * each, each));
+    }
+    from[i] = code_.in_register(from[i], moved.kind);
+  }
+  from.resize(moved.registers);
+  code_.put_if(condition, access(buffer, false, moved), " ", to, ", ",
                std::span<const Operand>(from));
 }
 

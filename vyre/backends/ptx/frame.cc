@@ -1,6 +1,9 @@
 #include "vyre/backends/ptx/frame.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "vyre/backends/ptx/collective.h"
 
 namespace vyre {
 namespace {
@@ -10,7 +13,38 @@ using Kind = PtxOperand::Kind;
 
 constexpr std::uint32_t kResident = 1536;  // threads on a multiprocessor, so that 40 registers each
 
+// Constant memory is small, and takes an access for each address that a warp asks for.
+constexpr std::uint32_t kMaxConst = 4 << 10;
+
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
+
+std::uint32_t bytes_of(const BufferDecl& buffer) { return buffer.count * stride(buffer.element); }
+
+// Words of a table, with zeros up to whole stretches that one instruction moves.
+std::string words_of(const BufferDecl& buffer) {
+  constexpr std::size_t kWide = 16;
+  std::vector<std::byte> bytes = buffer.contents.bytes();
+  bytes.resize((std::max<std::size_t>(bytes.size(), 1) + kWide - 1) / kWide * kWide);
+  std::string text = "[" + std::to_string(bytes.size() / 4) + "] = {";
+  for (std::size_t i = 0; i < bytes.size(); i += 4) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, &bytes[i], 4);
+    text += (i == 0 ? "" : i % 64 == 0 ? ",\n\t" : ", ") + std::to_string(word);
+  }
+  return text + "};\n";
+}
+
+// By buffer: whether all lanes of a warp look at one element of it at a time.
+std::vector<bool> find_uniform(const Lowered& lowered) {
+  const Body& body = lowered.program.body;
+  std::vector<bool> uniform(lowered.program.buffers.size(), true);
+  for (const Expr& expr : body.exprs) {
+    if (expr.op != Operation::Load) continue;
+    const Shape& index = lowered.shapes[expr.args[0]];
+    if (index.kind != Shape::Kind::Uniform) uniform[expr.imm] = false;
+  }
+  return uniform;
+}
 
 // Where threads wait for each other others should run, and several invocations in each take
 // registers from them.
@@ -43,6 +77,8 @@ PtxFrame::PtxFrame(PtxCode& code, const Lowered& lowered, std::string_view entry
   put_parameters();
   put_ids();
   put_shared();
+  put_arrays();
+  put_tables();
 }
 
 void PtxFrame::find_memory() {
@@ -59,7 +95,8 @@ void PtxFrame::find_memory() {
     if (lowered_.places.all[i].checked) memory[accesses[i].buffer.index].needs_length = true;
   }
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    if (is_workgroup(program_.buffers[i])) memory[i].length = literal(program_.buffers[i].count);
+    const BufferDecl& buffer = program_.buffers[i];
+    if (!is_bound(buffer.access)) memory[i].length = literal(buffer.count);
   }
 }
 
@@ -72,7 +109,7 @@ void PtxFrame::put_parameters() {
     return {code_.symbol(name)};
   };
   const auto is_given = [&](std::size_t i) {
-    return !is_workgroup(program_.buffers[i]) && BufferId{i} != lowered_.launch.uniform;
+    return is_bound(program_.buffers[i].access) && BufferId{i} != lowered_.launch.uniform;
   };
   std::size_t count = 0;
   for (std::size_t i = 0; i < memory.size(); ++i) count += is_given(i) ? 1 : 0;
@@ -156,13 +193,54 @@ void PtxFrame::put_ids() {
 void PtxFrame::put_shared() {
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (!is_workgroup(program_.buffers[i]) || !memory[i].is_used) continue;
-    memory[i].shared_at = shared_bytes_;
+    memory[i].space = PtxSpace::Shared;
+    memory[i].at = shared_bytes_;
     shared_bytes_ += static_cast<std::uint32_t>(ptx_shared_bytes(program_.buffers[i]));
   }
+  scratch_at = shared_bytes_;
+  shared_bytes_ += ptx_scratch(program_).bytes();
   if (shared_bytes_ == 0) return;
   const bool is_static = shared_bytes_ <= kPtxMaxStaticShared;
   shared =
       code_.define(Kind::Word, "mov.u32", ", ", is_static ? "shared_memory" : entry_ + "_shared");
+  for (Memory& own : memory) {
+    if (own.space == PtxSpace::Shared) own.address = shared;
+  }
+}
+
+std::string PtxFrame::symbol(std::string_view what, std::size_t buffer) const {
+  return entry_ + "_" + std::string(what) + std::to_string(buffer);
+}
+
+// Memory of a thread.
+void PtxFrame::put_arrays() {
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const BufferDecl& buffer = program_.buffers[i];
+    if (buffer.access != BufferAccess::Private || !memory[i].is_used) continue;
+    const std::string name = symbol("array", i);
+    arrays_ += "\t.local .align 16 .b8 " + name + "[" + std::to_string(bytes_of(buffer)) + "];\n";
+    memory[i].space = PtxSpace::Local;
+    memory[i].address = code_.named(Kind::Word, buffer.name, false);
+    code_.put("mov.u32 ", memory[i].address, ", ", name);
+  }
+}
+
+// Small tables that a warp looks up in one place at a time are in constant memory.
+void PtxFrame::put_tables() {
+  const std::vector<bool> uniform = find_uniform(lowered_);
+  std::uint32_t in_const = 0;
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const BufferDecl& buffer = program_.buffers[i];
+    if (buffer.access != BufferAccess::Constant || !memory[i].is_used) continue;
+    const std::string name = symbol("table", i);
+    const bool is_const = uniform[i] && in_const + bytes_of(buffer) <= kMaxConst;
+    if (is_const) in_const += bytes_of(buffer);
+    memory[i].space = is_const ? PtxSpace::Const : PtxSpace::Global;
+    memory[i].address = code_.named(is_const ? Kind::Word : Kind::Wide, buffer.name, false);
+    code_.put(is_const ? "mov.u32 " : "mov.u64 ", memory[i].address, ", ", name);
+    tables_ += (is_const ? ".const .align 16 .b32 " : ".global .align 16 .b32 ") + name +
+               words_of(buffer);
+  }
 }
 
 PtxKernel PtxFrame::kernel() const {
@@ -173,13 +251,14 @@ PtxKernel PtxFrame::kernel() const {
   kernel.has_table = has_table_;
   kernel.counts_workgroups = counts_workgroups();
   const std::string bytes = std::to_string(shared_bytes_);
-  std::string inside;
+  kernel.text = tables_;
+  std::string inside = arrays_;
   if (shared_bytes_ > kPtxMaxStaticShared) {
     kernel.dynamic_shared = shared_bytes_;
-    kernel.text = "// bytes of shared memory to ask for at a launch: " + bytes +
+    kernel.text += "// bytes of shared memory to ask for at a launch: " + bytes +
                   "\n.extern .shared .align 16 .b8 " + entry_ + "_shared[];\n";
   } else if (shared_bytes_ > 0) {
-    inside = "\t.shared .align 16 .b8 shared_memory[" + bytes + "];\n";
+    inside += "\t.shared .align 16 .b8 shared_memory[" + bytes + "];\n";
   }
   const auto& groups = lowered_.launch.groups;
   const auto& block = kernel.block;

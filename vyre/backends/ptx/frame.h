@@ -1,5 +1,5 @@
 // How a kernel is called, and what it finds when it begins: its parameters, the ids of a thread and
-// workgroup memory, in registers.
+// its memory, in registers.
 #pragma once
 
 #include <array>
@@ -12,16 +12,21 @@
 
 namespace vyre {
 
+// Where a buffer is. All but the GPU's memory has addresses of 32 bits.
+enum class PtxSpace : std::uint8_t { Global, Shared, Local, Const };
+
 struct PtxFrame {
   struct Memory {
-    PtxOperand address;  // of a buffer in the GPU's memory
+    PtxSpace space = PtxSpace::Global;
+    PtxOperand address;  // where it begins; of workgroup memory, where all of that does
     PtxOperand length;
     bool is_used = false;
     bool needs_length = false;
-    std::int64_t shared_at = 0;  // of workgroup memory: bytes from where that begins
+    std::int64_t at = 0;  // bytes from there
   };
   std::vector<Memory> memory;  // by buffer
   PtxOperand shared;           // where workgroup memory begins
+  std::int64_t scratch_at = 0;  // bytes from there to what collectives use
   std::array<PtxOperand, 3> invocation;
   std::array<PtxOperand, 3> workgroup;
   std::array<PtxOperand, 3> local;
@@ -39,6 +44,9 @@ struct PtxFrame {
   void put_parameters();
   void put_ids();
   void put_shared();
+  void put_arrays();
+  void put_tables();
+  std::string symbol(std::string_view what, std::size_t buffer) const;
 
   PtxCode& code_;
   const Lowered& lowered_;
@@ -47,6 +55,8 @@ struct PtxFrame {
   std::string parameters_;
   bool has_table_ = false;
   std::uint32_t shared_bytes_ = 0;
+  std::string arrays_;  // declarations in the kernel
+  std::string tables_;  // and before it
 };
 
 }  // namespace vyre

@@ -220,7 +220,7 @@ std::string_view ptx_atomic(AtomicOp op, DataType element) {
     case AtomicOp::Exchange: return "exch.b32 ";
     case AtomicOp::CompareExchange: return "cas.b32 ";
     case AtomicOp::Load:
-    case AtomicOp::Store: break;  // expanded long ago
+    case AtomicOp::Store: return "u32 ";
   }
   return {};
 }
@@ -277,6 +277,38 @@ PtxOperand PtxOps::joined(Operand low, Operand high) {
   const Operand wide = code_.fresh(Kind::Wide);
   code_.put("mov.b64 ", wide, ", {", low, ", ", high, "}");
   return wide;
+}
+
+PtxOperand PtxOps::narrow(DataType element, Operand word, std::uint32_t byte) {
+  const std::uint32_t bytes = stride(element);
+  // A byte of the word, its sign eight times, or a byte of 0.
+  const std::uint32_t rest = has_sign(element) ? 8 | (byte + bytes - 1) : 4;
+  std::uint32_t selector = 0;
+  for (std::uint32_t i = 0; i < 4; ++i) selector |= (i < bytes ? byte + i : rest) << (4 * i);
+  return code_.word("prmt", "b32", {word, kZero, literal(selector)});
+}
+
+PtxOperand PtxOps::word_of(DataType element, std::span<const Operand> elements) {
+  constexpr std::uint32_t kBytePair = 0x0040;
+  constexpr std::uint32_t kHalfPair = 0x5410;
+  const std::uint32_t width = 8 * stride(element);
+  if (std::ranges::all_of(elements, &Operand::is_literal)) {
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      word |= (elements[i].value & ((1u << width) - 1)) << (width * i);
+    }
+    return literal(word);
+  }
+  std::vector<Operand> parts(elements.begin(), elements.end());
+  for (Operand& part : parts) part = code_.in_register(part, Kind::Word);
+  for (std::uint32_t each = width; parts.size() > 1; each *= 2) {
+    const Operand selector = literal(each == 8 ? kBytePair : kHalfPair);
+    for (std::size_t i = 0; 2 * i < parts.size(); ++i) {
+      parts[i] = code_.word("prmt", "b32", {parts[2 * i], parts[2 * i + 1], selector});
+    }
+    parts.resize(parts.size() / 2);
+  }
+  return parts[0];
 }
 
 // Between words and u64, and between u64 and u128; the others are lowered.

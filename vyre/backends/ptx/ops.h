@@ -182,6 +182,11 @@ class PtxOps {
   };
   Pair halves(PtxOperand wide);
 
+  // An element of a narrow type in a word, from its first byte on; and a word of such elements, the
+  // first one lowest.
+  PtxOperand narrow(DataType element, PtxOperand word, std::uint32_t byte);
+  PtxOperand word_of(DataType element, std::span<const PtxOperand> elements);
+
  private:
   using Operand = PtxOperand;
   Operand number(Operation op, DataType type, Operand a, Operand b, const Places::Divisor& divisor);

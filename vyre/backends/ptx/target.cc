@@ -1,5 +1,7 @@
 #include "vyre/backends/ptx/target.h"
 
+#include "vyre/backends/ptx/collective.h"
+
 namespace vyre {
 
 Target ptx_target() {
@@ -35,7 +37,7 @@ std::optional<Diagnostic> ptx_refuses(const Program& program) {
   if (size[2] > kPtxMaxThreadsZ) {
     return diagnose<message::large_axis>(program.name, size[2], "z", "a GPU", kPtxMaxThreadsZ);
   }
-  std::uint64_t shared = 0;
+  std::uint64_t shared = ptx_scratch(program).bytes();
   for (const BufferDecl& buffer : program.buffers) {
     if (is_workgroup(buffer)) shared += ptx_shared_bytes(buffer);
   }

@@ -1,0 +1,340 @@
+#include "vyre/backends/ptx/collective.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "vyre/ir/eval.h"
+#include "vyre/ir/typing.h"
+
+namespace vyre {
+namespace {
+
+using Operand = PtxOperand;
+using Kind = PtxOperand::Kind;
+
+constexpr std::uint32_t kVector = 16;    // bytes that one instruction loads
+constexpr std::uint32_t kFewWarps = 8;   // whose totals each thread adds up by itself
+constexpr std::uint32_t kFull = 0xffffffff;
+
+Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
+
+std::uint32_t threads_of(const Program& program) {
+  const auto& size = program.workgroup_size;
+  return size[0] * size[1] * size[2];
+}
+std::uint32_t warps_of(std::uint32_t threads) { return (threads + kPtxWarp - 1) / kPtxWarp; }
+
+// Combining a value with itself changes nothing.
+bool is_idempotent(Operation op) { return op != Operation::Add && op != Operation::BitXor; }
+
+// As instructions call it.
+std::string name_of(Operation op, DataType type) {
+  const bool is_wide = ptx_kind(type) == Kind::Wide;
+  const std::string number = is_wide ? "u64 " : has_sign(type) ? "s32 " : "u32 ";
+  const std::string bits = is_wide ? "b64 " : "b32 ";
+  if (op == Operation::Min) return "min." + number;
+  if (op == Operation::Max) return "max." + number;
+  if (op == Operation::BitAnd) return "and." + bits;
+  if (op == Operation::BitOr) return "or." + bits;
+  if (op == Operation::BitXor) return "xor." + bits;
+  return "add." + number;
+}
+
+std::string_view suffix(DataType type) { return ptx_kind(type) == Kind::Wide ? "u64 " : "u32 "; }
+
+}  // namespace
+
+PtxScratch ptx_scratch(const Program& program) {
+  PtxScratch scratch;
+  const std::uint32_t threads = threads_of(program);
+  if (threads <= kPtxWarp) return scratch;
+  const Body& body = program.body;
+  const Types types = types_of(body, program.buffers, {}, {});
+  StmtId end{0u};  // of the loops that are open
+  for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
+    if (const For* loop = std::get_if<For>(&body[id])) end = std::max(end, loop->end);
+    const Collective* collective = std::get_if<Collective>(&body[id]);
+    if (collective == nullptr) continue;
+    const bool is_own = info(collective->op).shape == CollectiveShape::Own;
+    const std::uint32_t values = is_own ? threads : warps_of(threads);
+    const std::uint32_t bytes = values * stride(types[collective->result]);
+    scratch.area = std::max(scratch.area, (bytes + kVector - 1) / kVector * kVector);
+    scratch.areas = scratch.areas == 0 && !(id < end) ? 1 : 2;
+  }
+  return scratch;
+}
+
+PtxCollectives::PtxCollectives(PtxCode& code, PtxOps& ops, const Program& program, Operand shared,
+                               std::int64_t scratch_at)
+    : code_(code),
+      ops_(ops),
+      threads_(threads_of(program)),
+      warps_(warps_of(threads_)),
+      rest_(threads_ % kPtxWarp),
+      scratch_(ptx_scratch(program)),
+      shared_(shared),
+      scratch_at_(scratch_at) {
+  const bool any = std::ranges::any_of(program.body.stmts, [](const Stmt& stmt) {
+    return std::holds_alternative<Collective>(stmt);
+  });
+  if (!any || threads_ == 1) return;
+  const auto& size = program.workgroup_size;
+  thread_ = code_.define(Kind::Word, "mov.u32", ", %tid.x");
+  std::uint32_t row = size[0];
+  for (std::size_t axis = 1; axis < 3; row *= size[axis++]) {
+    if (size[axis] == 1) continue;
+    const std::string from = std::string(", %tid.") + "xyz"[axis];
+    const Operand id = code_.define(Kind::Word, "mov.u32", from);
+    thread_ = code_.word("mad.lo", "u32", {id, literal(row), thread_});
+  }
+  const std::uint64_t some = (std::uint64_t{1} << rest_) - 1;
+  if (threads_ <= kPtxWarp) {
+    lane_ = thread_;
+    mask_ = literal(rest_ == 0 ? kFull : some);
+    last_ = literal(threads_ - 1);
+    return;
+  }
+  lane_ = code_.word("and", "b32", {thread_, literal(kPtxWarp - 1)});
+  warp_ = code_.word("shr", "u32", {thread_, literal(5)});
+  mask_ = literal(kFull);
+  last_ = literal(kPtxWarp - 1);
+  if (rest_ != 0) {
+    const Operand short_one = code_.predicate("setp.eq", "u32", {warp_, literal(warps_ - 1)});
+    mask_ = code_.word("selp", "b32", {literal(some), mask_, short_one});
+    last_ = code_.word("selp", "b32", {literal(rest_ - 1), last_, short_one});
+  }
+  if (scratch_.areas < 2) return;
+  turn_ = code_.named(Kind::Word, "turn", true);
+  code_.put("mov.u32 ", turn_, ", 0");
+}
+
+PtxValue PtxCollectives::put(CollectiveOp op, const PtxValue& given, const Operand& chosen) {
+  const CollectiveInfo& row = info(op);
+  op_ = row.operation;
+  switch (row.shape) {
+    case CollectiveShape::All: return reduced(given);
+    case CollectiveShape::Before:
+      if (threads_ > 1) return scanned(given);
+      return ops_.constant(given.type, collective_identity(op, given.type));
+    case CollectiveShape::One:
+    case CollectiveShape::Own: return passed(row.shape, given, chosen);
+  }
+  return given;
+}
+
+// For the whole workgroup; what its invocations wrote before is seen after it.
+void PtxCollectives::wait() {
+  if (threads_ == 1) return;
+  if (threads_ > kPtxWarp) return code_.put("bar.sync 0");
+  code_.put("bar.warp.sync ", mask_);
+}
+
+// --- Shared memory ------------------------------------------------------------------------------
+
+PtxAddress PtxCollectives::next_area() {
+  if (!turn_.exists()) return {shared_, scratch_at_};
+  code_.put("xor.b32 ", turn_, ", ", turn_, ", ", scratch_.area);
+  return {code_.word("add", "u32", {shared_, turn_}), scratch_at_};
+}
+
+PtxAddress PtxCollectives::slot(const PtxAddress& area, const Operand& number, DataType type) {
+  const Operand shift = literal(ptx_kind(type) == Kind::Wide ? 3 : 2);
+  const Operand bytes = code_.word("shl", "b32", {number, shift});
+  return {code_.word("add", "u32", {area.base, bytes}), area.offset};
+}
+
+PtxOperand PtxCollectives::load(const PtxAddress& from, DataType type, const Operand& condition) {
+  const Kind kind = ptx_kind(type);
+  const Operand to = condition.exists() ? code_.unknown_zero(kind) : code_.fresh(kind);
+  code_.put_if(condition, "ld.shared.", suffix(type), to, ", ", from);
+  return to;
+}
+
+void PtxCollectives::store(const PtxAddress& to, const PtxValue& value, const Operand& condition) {
+  const Operand from = code_.in_register(value.parts[0], ptx_kind(value.type));
+  code_.put_if(condition, "st.shared.", suffix(value.type), to, ", ", from);
+}
+
+// --- Warps --------------------------------------------------------------------------------------
+
+// The value of another lane, or the own one where there is none; `arrives`: a predicate, whether
+// there is one.
+PtxValue PtxCollectives::moved(std::string_view way, const PtxValue& value, const Operand& by,
+                               const Operand& clamp, Operand* arrives) {
+  const auto shuffle = [&](const Operand& from) {
+    const Operand to = code_.fresh(Kind::Word);
+    const Operand source = code_.in_register(from, Kind::Word);
+    if (arrives == nullptr) {
+      code_.put("shfl.sync.", way, ".b32 ", to, ", ", source, ", ", by, ", ", clamp, ", ", mask_);
+      return to;
+    }
+    *arrives = code_.fresh(Kind::Predicate);
+    code_.put("shfl.sync.", way, ".b32 ", to, "|", *arrives, ", ", source, ", ", by, ", ", clamp,
+              ", ", mask_);
+    return to;
+  };
+  PtxValue result{value.type, false, {}};
+  if (ptx_kind(value.type) == Kind::Word) {
+    result.parts[0] = shuffle(value.parts[0]);
+    return result;
+  }
+  const PtxOps::Pair from = ops_.halves(value.parts[0]);
+  const Operand low = shuffle(from.low);
+  const Operand high = shuffle(from.high);
+  result.parts[0] = code_.fresh(Kind::Wide);
+  code_.put("mov.b64 ", result.parts[0], ", {", low, ", ", high, "}");
+  return result;
+}
+
+PtxValue PtxCollectives::both(const PtxValue& a, const PtxValue& b) {
+  return ops_.apply(op_, a, b, {});
+}
+
+// Both where the condition holds, otherwise the first.
+PtxValue PtxCollectives::joined(const PtxValue& a, const PtxValue& b, const Operand& condition) {
+  PtxValue result{a.type, false, {code_.fresh(ptx_kind(a.type))}};
+  code_.move(result.parts[0], a.parts[0]);
+  code_.put("@", condition, " ", name_of(op_, a.type), result.parts[0], ", ", result.parts[0], ", ",
+            b.parts[0]);
+  return result;
+}
+
+// Of all lanes of a warp. Every lane has it where they are a power of two, otherwise the first.
+PtxValue PtxCollectives::in_warp(PtxValue value) {
+  const std::uint32_t lanes = std::min(threads_, kPtxWarp);
+  const bool is_whole = std::has_single_bit(lanes) && (warps_ == 1 || rest_ == 0);
+  for (std::uint32_t by = std::bit_ceil(lanes) / 2; by > 0; by /= 2) {
+    if (is_whole) {
+      value = both(value, moved("bfly", value, literal(by), literal(kPtxWarp - 1)));
+    } else if (is_idempotent(op_)) {
+      value = both(value, moved("down", value, literal(by), last_));
+    } else {
+      Operand arrives;
+      const PtxValue other = moved("down", value, literal(by), last_, &arrives);
+      value = joined(value, other, arrives);
+    }
+  }
+  return value;
+}
+
+// --- Collectives --------------------------------------------------------------------------------
+
+PtxValue PtxCollectives::reduced(const PtxValue& given) {
+  if (threads_ == 1) return given;
+  if (warps_ == 1) wait();
+  const PtxValue own = in_warp(given);
+  if (warps_ == 1) {
+    return std::has_single_bit(threads_) ? own
+                                         : moved("idx", own, literal(0), literal(kPtxWarp - 1));
+  }
+  const PtxAddress area = next_area();
+  const Operand is_first = code_.predicate("setp.eq", "u32", {lane_, literal(0)});
+  store(slot(area, warp_, given.type), own, is_first);
+  wait();
+  return before(area, {given.type, false, {}});
+}
+
+// What the totals of warps are together: of those before this one, beginning with `nothing`; or of
+// all, where that is no value.
+PtxValue PtxCollectives::before(const PtxAddress& totals, PtxValue nothing) {
+  const DataType type = nothing.type;
+  const bool of_all = !nothing.parts[0].exists();
+  if (!of_all && warps_ > kFewWarps && rest_ == 0) {
+    const std::uint32_t count = std::bit_ceil(warps_);
+    const Operand number = code_.word("and", "b32", {lane_, literal(count - 1)});
+    const Operand is_before = code_.predicate("setp.lt", "u32", {number, warp_});
+    PtxValue sum = {type, false, {code_.fresh(ptx_kind(type))}};
+    code_.move(sum.parts[0], nothing.parts[0]);
+    code_.put("@", is_before, " ld.shared.", suffix(type), sum.parts[0], ", ",
+              slot(totals, number, type));
+    for (std::uint32_t by = count / 2; by > 0; by /= 2) {
+      sum = both(sum, moved("bfly", sum, literal(by), literal(kPtxWarp - 1)));
+    }
+    return sum;
+  }
+  const std::uint32_t count = of_all ? warps_ : warps_ - 1;
+  const std::uint32_t each = kVector / stride(type);
+  PtxValue sum = nothing;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::vector<Operand> parts;
+    const std::uint32_t end = std::min(count - i, each);
+    for (std::uint32_t k = 0; k < each; ++k) parts.push_back(code_.fresh(ptx_kind(type)));
+    code_.put("ld.shared.v", each, ".", suffix(type), std::span<const Operand>(parts), ", ",
+              PtxAddress{totals.base, totals.offset + std::int64_t{i} * stride(type)});
+    for (std::uint32_t k = 0; k < end; ++k) {
+      const PtxValue total{type, false, {parts[k]}};
+      if (of_all) {
+        sum = sum.parts[0].exists() ? both(sum, total) : total;
+      } else {
+        const Operand is_before = code_.predicate("setp.gt", "u32", {warp_, literal(i + k)});
+        sum = joined(sum, total, is_before);
+      }
+    }
+    i += end - 1;
+  }
+  return sum;
+}
+
+PtxValue PtxCollectives::scanned(const PtxValue& given) {
+  if (warps_ == 1) wait();
+  PtxValue all = given;
+  for (std::uint32_t by = 1; by < std::min(threads_, kPtxWarp); by *= 2) {
+    Operand arrives;
+    const bool asks = !is_idempotent(op_);
+    const PtxValue other =
+        moved("up", all, literal(by), literal(0), asks ? &arrives : nullptr);
+    all = asks ? joined(all, other, arrives) : both(all, other);
+  }
+  const CollectiveOp as = op_ == Operation::Add   ? CollectiveOp::ScanAdd
+                          : op_ == Operation::Min ? CollectiveOp::ScanMin
+                                                  : CollectiveOp::ScanMax;
+  const PtxValue nothing = ops_.constant(given.type, collective_identity(as, given.type));
+  PtxValue own;
+  if (op_ == Operation::Add) {
+    own = ops_.apply(Operation::Sub, all, given, {});
+  } else {
+    Operand arrives;
+    own = moved("up", all, literal(1), literal(0), &arrives);
+    const std::string_view bits = ptx_kind(given.type) == Kind::Wide ? "b64" : "b32";
+    own.parts[0] = code_.make(ptx_kind(given.type), "selp", bits,
+                              {own.parts[0], nothing.parts[0], arrives});
+  }
+  if (warps_ == 1) return own;
+  const PtxAddress area = next_area();
+  const Operand is_last = code_.predicate("setp.eq", "u32", {lane_, literal(kPtxWarp - 1)});
+  store(slot(area, warp_, given.type), all, is_last);
+  wait();
+  return both(own, before(area, nothing));
+}
+
+// The value of an invocation that the workgroup or each invocation chooses.
+PtxValue PtxCollectives::passed(CollectiveShape shape, const PtxValue& given,
+                                const Operand& chosen) {
+  const Kind kind = ptx_kind(given.type);
+  const Operand number = code_.in_register(chosen, Kind::Word);
+  const Operand exists = code_.predicate("setp.lt", "u32", {number, literal(threads_)});
+  PtxValue result = given;
+  if (warps_ == 1) {
+    wait();
+    if (threads_ > 1) result = moved("idx", given, number, literal(kPtxWarp - 1));
+    const std::string_view bits = kind == Kind::Wide ? "b64" : "b32";
+    result.parts[0] =
+        code_.make(kind, "selp", bits, {result.parts[0], code_.unknown_zero(kind), exists});
+    return result;
+  }
+  PtxAddress area = next_area();
+  PtxAddress from = area;
+  if (shape == CollectiveShape::One) {
+    store(area, given, code_.predicate("setp.eq", "u32", {number, thread_}));
+  } else {
+    store(slot(area, thread_, given.type), given, {});
+    from = slot(area, number, given.type);
+  }
+  wait();
+  result.parts[0] = load(from, given.type, exists);
+  return result;
+}
+
+}  // namespace vyre
