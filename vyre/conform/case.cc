@@ -20,7 +20,8 @@ std::string list_text(DataType element, std::span<const std::byte> bytes) {
     std::memcpy(&number, &bytes[at], each);
     if (at > 0) list += ',';
     if (has_sign(element)) {
-      list += std::to_string(static_cast<std::int32_t>(number));
+      const Bits bits = load_element(element, bytes, at / each);
+      list += std::to_string(static_cast<std::int32_t>(bits.lanes[0]));
     } else {
       list += number < 65536 ? std::to_string(static_cast<unsigned>(number)) : "0x" + hex(number);
     }
