@@ -86,14 +86,17 @@ ExprId BodyGenerator::element(DataType type, std::uint32_t depth, bool uniform) 
     return is_array(output) && element_type(output) == type;
   };
   const auto call = affordable_call(is_fit);
+  const bool measures = type == DataType::U32 && random_.one_in(10);  // text has names there
   if (!locals.empty() && choice < 5) {
     const Visible& local = random_.pick(locals);
     from = interner_.local(local.local);
     count = element_count(local.type);
+    if (measures) return make(Operation::Count, {&from, 1});
   } else if (!tables.empty() && choice < 7) {
     const ConstTable& table = random_.pick(tables);
     from = interner_.table(table);
     count = table.count();
+    if (measures) return make(Operation::Count, {&from, 1});
   } else if (call && depth > 0 && random_.one_in(2)) {
     count = element_count(callables_[*call].signature.output);
     from = apply({Operation::Call, 0, *call}, depth - 1, uniform);
@@ -103,7 +106,6 @@ ExprId BodyGenerator::element(DataType type, std::uint32_t depth, bool uniform) 
   } else {
     return leaf(type, uniform);
   }
-  if (type == DataType::U32 && random_.one_in(10)) return make(Operation::Count, {&from, 1});
   const ExprId at = element_index(count, depth, uniform);
   return binary(Operation::Element, from, at);
 }

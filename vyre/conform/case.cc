@@ -75,7 +75,7 @@ std::string to_text(const Case& c, std::string_view file) {
   std::string text = "// vyre run " + std::string(file) + " --grid " + join(c.grid, ",", number);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     text += " --in " + buffer.name + "=" + list_text(buffer.element, c.contents[i]);
   }
   return text + "\n\n" + print(c.module);

@@ -59,6 +59,7 @@ class Printer {
   }
   void statements(const Body& body, std::span<const BufferDecl> buffers);
   void tables(const Body& body);
+  void table(const ConstTable& table);
   void begin(const Expr& expr);
   void end(const Expr& expr);
   const std::string& name(BufferId id) const { return buffers_[id.index].name; }
@@ -75,22 +76,33 @@ class Printer {
 // The constants that a body mentions come before its item, each once in a text.
 void Printer::tables(const Body& body) {
   for (const ConstTable& table : body.tables) {
-    if (!printed_.insert(table.name).second) continue;
-    line();
-    out += "const " + table.name + ": ";
-    out += argument_text(array_type(table.element, table.count())) + " = [";
-    for (std::uint32_t i = 0; i < table.count(); ++i) {
-      if (i > 0) out += ", ";
-      std::string element = print_literal({loaded_type(table.element), load_element(table.element, table.contents.bytes(), i)});
-      if (!is_vector(table.element)) element = element.substr(0, element.find_first_of("iu"));
-      out += element;
-    }
-    out += ']';
+    if (printed_.insert(table.name).second) this->table(table);
   }
+}
+
+void Printer::table(const ConstTable& table) {
+  line();
+  out += "const " + table.name + ": ";
+  out += argument_text(array_type(table.element, table.count())) + " = [";
+  const DataType type = loaded_type(table.element);
+  for (std::uint32_t i = 0; i < table.count(); ++i) {
+    if (i > 0) out += ", ";
+    std::string element =
+        print_literal({type, load_element(table.element, table.contents.bytes(), i)});
+    // A number needs no suffix.
+    if (contains(type_sets::Scalar, type))
+      element.resize(std::min(element.size(), element.find_first_of("iu")));
+    out += element;
+  }
+  out += ']';
 }
 
 void Printer::item(const Program& program) {
   tables(program.body);
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access == BufferAccess::Constant)
+      table({buffer.name, buffer.element, buffer.contents});
+  }
   line();
   out += "program " + program.name + " workgroup(";
   const auto& size = program.workgroup_size;
@@ -113,7 +125,7 @@ void Printer::item(const Program& program) {
     }
     if (buffer.access != BufferAccess::Workgroup) out += " @" + unsigned_text(buffer.binding);
   }
-  // Memory of an invocation is what arrays become; it begins as zeros.
+  // Memory of an invocation is what arrays become.
   for (const BufferDecl& buffer : program.buffers) {
     if (buffer.access != BufferAccess::Private) continue;
     line();
@@ -233,8 +245,7 @@ void Printer::head(const Stmt& stmt) {
         out += " {";
       },
       [&](const Block&) { out += '{'; }, [&](const Break&) { out += "break"; },
-      [&](const Continue&) { out += "continue"; },
-      [&](const Barrier&) { out += "barrier"; },
+      [&](const Continue&) { out += "continue"; }, [&](const Barrier&) { out += "barrier"; },
       [&](const Return& result) {
         out += result.value.exists() ? "return " : "return";
         if (result.value.exists()) expr(result.value);
@@ -277,7 +288,9 @@ void Printer::begin(const Expr& expr) {
     case Operation::InvocationId:
     case Operation::WorkgroupId:
     case Operation::LocalId:
-    case Operation::NumWorkgroups: out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail]; break;
+    case Operation::NumWorkgroups:
+      out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail];
+      break;
     case Operation::Select: out += "select("; break;
     case Operation::Cast:
       out += text(type_of_detail(expr));
