@@ -57,7 +57,7 @@ void run(const vyre::Program& program, const vyre::Registry& registry, std::size
   std::size_t next = 0;
   for (const vyre::BufferDecl& buffer : program.buffers) {
     memory.emplace_back();
-    if (buffer.access == vyre::BufferAccess::Workgroup) continue;
+    if (!vyre::is_bound(buffer.access)) continue;
     memory.back() = std::as_writable_bytes(std::span(words[next++]));
   }
   // Where there is a race, another order may take much longer.

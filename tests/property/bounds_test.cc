@@ -180,7 +180,7 @@ Case varied(const Case& c, Random& random) {
   const auto word = [&] { return random.one_in(6) ? random.word() : random.below(10); };
   for (std::size_t i = 0; i < c.contents.size(); ++i) {
     const BufferDecl& buffer = c.program().buffers[i];
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     std::vector<std::byte>& bytes = other.contents[i];
     const std::uint32_t each = stride(buffer.element);
     std::uint32_t length = length_of(c, i);
@@ -408,7 +408,7 @@ class IndexPrograms {
     c.grid = {1 + random_.below(4), random_.one_in(3) ? 2u : 1u, 1};
     for (const BufferDecl& buffer : c.program().buffers) {
       std::vector<std::byte>& bytes = c.contents.emplace_back();
-      if (buffer.access == BufferAccess::Workgroup) continue;
+      if (!is_bound(buffer.access)) continue;
       constexpr std::uint32_t kLengths[] = {0, 1, 2, 5, 5, 5, 8, 9};
       const std::uint32_t length = std::max(buffer.count, random_.pick(kLengths));
       for (std::uint32_t i = 0; i < length; ++i) {
@@ -709,7 +709,7 @@ Case case_of(const Module& module, const Program& program, std::uint32_t length,
   }
   for (const BufferDecl& buffer : program.buffers) {
     std::vector<std::byte>& bytes = c.contents.emplace_back();
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     const bool uniform = buffer.access == BufferAccess::Uniform;
     const std::uint32_t count = std::max(buffer.count, uniform ? 4 : length + random.below(3));
     bytes.resize(std::size_t{count} * stride(buffer.element));

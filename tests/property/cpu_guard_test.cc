@@ -68,7 +68,7 @@ constexpr std::string_view kElements[] = {"u32",     "i32",  "u64",   "u128",
 void fill(Case& c, Random& random, const std::function<std::uint32_t(const BufferDecl&)>& length) {
   for (const BufferDecl& buffer : c.program().buffers) {
     std::vector<std::byte>& bytes = c.contents.emplace_back();
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     const std::uint32_t elements = std::max(buffer.count, length(buffer));
     std::vector<std::uint32_t> words(std::size_t{elements} * stride(buffer.element) / 4);
     for (std::uint32_t& word : words) word = random.one_in(3) ? random.word() : random.below(40);

@@ -34,7 +34,7 @@ Run run_case(const Program& program, const Case& c, const Registry& registry,
              std::uint64_t max_steps = 0) {
   std::vector<HostBuffer> buffers;
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-    if (program.buffers[i].access == BufferAccess::Workgroup) continue;
+    if (!is_bound(program.buffers[i].access)) continue;
     buffers.emplace_back(program.buffers[i].name, c.contents[i]);
   }
   DispatchOptions options;
@@ -125,6 +125,7 @@ TEST(Optimise, GeneratedProgramsGiveTheSameBytes) {
     options.statements = 8 + static_cast<std::uint32_t>(seed % 40);
     options.invocations = 64;
     options.work = 10'000;
+    options.dense = seed % 2 == 1;
     return generate_case(seed, options);
   };
   std::atomic<std::uint64_t> next = 0;
@@ -178,7 +179,7 @@ Case case_of(const Module& module, const Program& program, std::uint32_t length,
   }
   for (const BufferDecl& buffer : program.buffers) {
     std::vector<std::byte>& bytes = c.contents.emplace_back();
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     const bool uniform = buffer.access == BufferAccess::Uniform;
     const std::uint32_t count = std::max(buffer.count, uniform ? 4 : length + random.below(3));
     bytes.resize(std::size_t{count} * stride(buffer.element));

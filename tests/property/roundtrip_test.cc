@@ -20,6 +20,7 @@ const std::uint64_t kModules = cases(500, 1'500);
 GeneratorOptions options_of(std::uint64_t seed) {
   GeneratorOptions options;
   options.race_free = seed % 4 == 0;
+  options.dense = seed % 8 < 4;
   if (seed % 16 == 1) options.statements = 120;
   if (seed % 16 == 2) options.depth = 8;
   if (seed % 16 == 3) options.programs = 3;

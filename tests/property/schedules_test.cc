@@ -194,7 +194,7 @@ TEST(CaseText, KeepsEveryByte) {
     std::ofstream(path) << text;
     text.resize(text.find('\n'));
     for (const BufferDecl& buffer : c.program().buffers) {
-      if (buffer.access == BufferAccess::Workgroup) continue;
+      if (!is_bound(buffer.access)) continue;
       text += " --out " + buffer.name + "=" + folder / buffer.name;
     }
     std::vector<std::string_view> arguments = split(text, ' ');
@@ -203,7 +203,7 @@ TEST(CaseText, KeepsEveryByte) {
     ASSERT_EQ(result.status, 0) << result.err << text;
     for (std::size_t i = 0; i < c.contents.size(); ++i) {
       const BufferDecl& buffer = c.program().buffers[i];
-      if (buffer.access == BufferAccess::Workgroup) continue;
+      if (!is_bound(buffer.access)) continue;
       const std::vector<std::byte>& bytes = c.contents[i];
       std::string expected(std::size_t{length_of(c, i)} * stride(buffer.element), '\0');
       std::ranges::transform(bytes, expected.begin(),

@@ -24,7 +24,7 @@ std::optional<Bytes> run(const Shaped& shaped, const Case& c) {
   std::vector<HostBuffer> buffers;
   for (std::size_t i = 0; i < shaped.program.buffers.size(); ++i) {
     const BufferDecl& buffer = shaped.program.buffers[i];
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     if (BufferId{i} == shaped.launch.uniform) {
       buffers.emplace_back(buffer.name, std::as_bytes(std::span(words)));
     } else {

@@ -49,7 +49,7 @@ class Differential : public ::testing::Test {
     const Program& program = *linked;
     std::vector<HostBuffer> buffers;
     for (std::size_t i = 0; i < program.buffers.size(); ++i) {
-      if (program.buffers[i].access == BufferAccess::Workgroup) continue;
+      if (!is_bound(program.buffers[i].access)) continue;
       buffers.emplace_back(program.buffers[i].name, c.contents[i]);
     }
     DispatchOptions options;

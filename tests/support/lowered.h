@@ -49,7 +49,7 @@ class LoweredOn : public Fixture {
     if (!linked.ok()) return render(linked.diagnostics()[0]);
     std::vector<HostBuffer> buffers;
     for (std::size_t i = 0; i < linked->program().buffers.size(); ++i) {
-      if (linked->program().buffers[i].access == BufferAccess::Workgroup) continue;
+      if (!is_bound(linked->program().buffers[i].access)) continue;
       buffers.emplace_back(linked->program().buffers[i].name, c.contents[i]);
     }
     DispatchOptions options;

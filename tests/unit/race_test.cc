@@ -116,7 +116,8 @@ struct Recorder : NoWatch {
     if (inside) add(AccessKind::Write, step.buffer.index, index);
   }
   void atomic(const Step& step, std::uint32_t index, bool inside, std::uint32_t, std::uint32_t) {
-    if (inside) add(AccessKind::Atomic, step.buffer.index, index);
+    const bool loads = step.atomic == AtomicOp::Load;
+    if (inside) add(loads ? AccessKind::AtomicLoad : AccessKind::Atomic, step.buffer.index, index);
   }
   void add(AccessKind kind, std::uint32_t buffer, std::uint32_t index) {
     now.kind = kind;
@@ -134,8 +135,8 @@ bool race(const Program& program, const Recorded& a, const Recorded& b) {
   const bool is_shared = program.buffers[a.buffer].access != BufferAccess::Workgroup;
   if (!same_group && !is_shared) return false;
   const bool plain_write = a.kind == AccessKind::Write || b.kind == AccessKind::Write;
-  const bool read_beside_atomic =
-      a.kind != b.kind && (a.kind == AccessKind::Atomic || b.kind == AccessKind::Atomic);
+  const std::set kinds = {a.kind, b.kind};
+  const bool read_beside_atomic = kinds == std::set{AccessKind::Read, AccessKind::Atomic};
   return plain_write || read_beside_atomic;
 }
 

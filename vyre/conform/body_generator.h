@@ -1,12 +1,14 @@
 // Makes random bodies of programs and ops. Expressions are made from the type that is wanted down
-// to the leaves (body_values.cc), statements from the outer block inwards (body_statements.cc).
+// to the leaves (body_values.cc, those with arrays in body_arrays.cc), statements from the outer
+// block inwards (body_statements.cc).
 //
 // A program is free of races because every buffer that invocations write is in one mode at a time,
 // and a mode changes only at a barrier that the whole workgroup passes (body_memory.cc):
 //
 //   Still    read by all, written by none
 //   Own      an invocation uses only its own elements, whose places follow from its ids
-//   Update   one commutative atomic operation, whose result is not used
+//   Update   one commutative atomic operation, whose result is not used, or atomic stores of one
+//            value
 //   Single   one invocation of the workgroup does what it likes, the others nothing
 //   Closed   only used by a pattern of several statements
 //
@@ -54,6 +56,7 @@ struct Callable {
   OpSignature signature;
   std::uint64_t size = 1;
   std::uint64_t work = 1;
+  std::uint64_t array_bytes = 0;
 };
 
 // The buffer in which each invocation has elements for its results, all the time.
@@ -63,8 +66,18 @@ std::size_t result_buffer(std::span<const BufferDecl> buffers);
 // others.
 Bits random_value(Random& random, DataType type);
 
-// What a value can have as its type.
+// What a value can have as its type, besides arrays.
 std::vector<DataType> value_types();
+
+// The type of an array of at most `most` elements; mostly it has few.
+DataType random_array(Random& random, std::uint32_t most);
+
+// Of an array the type of its elements.
+constexpr DataType scalar_of(DataType type) { return is_array(type) ? element_type(type) : type; }
+
+inline std::uint64_t array_bytes(DataType type) {
+  return std::uint64_t{element_count(type)} * min_bytes(element_type(type));
+}
 
 inline bool takes_atomics(const BufferDecl& buffer) {
   return buffer.access == BufferAccess::ReadWrite && contains(type_sets::Word, buffer.element);
@@ -84,8 +97,8 @@ using MakersByType = std::array<std::vector<Maker>, 16>;
 class BodyGenerator {
  public:
   BodyGenerator(Random& random, const GeneratorOptions& options,
-                const std::vector<Callable>& callables)
-      : random_(random), options_(options), callables_(callables) {}
+                const std::vector<Callable>& callables, const std::vector<ConstTable>& tables)
+      : random_(random), options_(options), callables_(callables), tables_(tables) {}
 
   // Fill in the body of a program with buffers, or of an op with a signature.
   void program(Program& program, const CaseShape& shape);
@@ -102,7 +115,7 @@ class BodyGenerator {
   };
   struct Visible {
     LocalId local;
-    DataType type;
+    DataType type;  // Unknown where nobody may know the value
     bool assignable;
     bool uniform;
   };
@@ -116,6 +129,7 @@ class BodyGenerator {
     Mode mode = Mode::Still;
     Owner owner = Owner::Itself;
     AtomicOp update = AtomicOp::Add;
+    std::uint32_t stored = 0;  // by all atomic stores
     friend bool operator==(const Phase&, const Phase&) = default;
   };
   // What stays the same about a buffer in the whole program.
@@ -163,6 +177,29 @@ class BodyGenerator {
   ExprId leader_condition();
   void add_sources();
   void add_source(DataType type, Maker maker, bool uniform);
+  std::optional<std::uint32_t> affordable_call(auto fits) {
+    std::vector<std::uint32_t> calls;
+    for (std::uint32_t i = 0; i < callables_.size(); ++i) {
+      if (fits(callables_[i].signature.output) && is_affordable(callables_[i])) calls.push_back(i);
+    }
+    if (calls.empty()) return std::nullopt;
+    return random_.pick(calls);
+  }
+
+  // --- Arrays ---
+  bool has_room(DataType array) const {
+    return array_bytes_ + array_bytes(array) <= max_array_bytes_;
+  }
+  ExprId array(DataType type, std::uint32_t depth, bool uniform);
+  ExprId list(DataType type, std::uint32_t depth, bool uniform);
+  ExprId element(DataType type, std::uint32_t depth, bool uniform);
+  ExprId element_index(std::uint32_t count, std::uint32_t depth, bool uniform);
+  ExprId sampled(const Visible& array);
+  ExprId value_of(const Visible& local);
+  void let_array(Flow flow);
+  void set_element(Flow flow);
+  void set_element(const Visible& array, ExprId at, ExprId value);
+  void sum_up(std::size_t first);
 
   // --- Work ---
   void spend(std::uint64_t size, std::uint64_t work) {
@@ -170,7 +207,8 @@ class BodyGenerator {
     work_ += work * rounds_;
   }
   bool is_affordable(const Callable& callee) const {
-    return size_ + callee.size < max_size_ && work_ + callee.work * rounds_ < max_work_;
+    return size_ + callee.size < max_size_ && work_ + callee.work * rounds_ < max_work_ &&
+           array_bytes_ + callee.array_bytes <= max_array_bytes_;
   }
   bool spent() const { return size_ >= max_size_ || work_ >= max_work_; }
 
@@ -221,6 +259,8 @@ class BodyGenerator {
   void assign(Flow flow);
   void store();
   void atomic();
+  void collective();
+  void change_phases();
   void barrier();
   void barriers();
   void exchange();
@@ -267,6 +307,7 @@ class BodyGenerator {
   Random& random_;
   const GeneratorOptions& options_;
   const std::vector<Callable>& callables_;
+  const std::vector<ConstTable>& tables_;
   const std::vector<DataType> types_ = value_types();
   const std::vector<BufferDecl>* buffers_ = nullptr;
   CaseShape shape_;
@@ -281,6 +322,8 @@ class BodyGenerator {
   std::uint64_t work_ = 0;    // and how many of them an invocation evaluates at most
   std::uint64_t max_size_ = 0;
   std::uint64_t max_work_ = 0;
+  std::uint64_t array_bytes_ = 0;  // of the arrays made so far, with those of called ops
+  std::uint64_t max_array_bytes_ = 0;
   std::uint64_t rounds_ = 1;  // of the loops around, together
   bool barriers_ = false;     // may follow, so no invocation returns in divergent flow
   std::vector<Region> regions_;

@@ -11,6 +11,15 @@ std::size_t result_buffer(std::span<const BufferDecl> buffers) {
   return static_cast<std::size_t>(found - buffers.begin());
 }
 
+namespace {
+
+// As many elements as fill 32 bits of addresses; half as many of the smallest.
+std::uint32_t wrapping_distance(DataType element) {
+  return std::uint32_t{0x80000000} / std::max(1u, stride(element) / 2);
+}
+
+}  // namespace
+
 BodyGenerator::Phase BodyGenerator::random_phase(std::uint32_t i) {
   Phase phase;
   const std::uint32_t choice = random_.below(12);
@@ -25,9 +34,13 @@ BodyGenerator::Phase BodyGenerator::random_phase(std::uint32_t i) {
   const bool shared = choice == 11 || (choice < 4 && random_.one_in(2));
   if (shared && takes_atomics(buffer(i))) {
     phase.mode = Mode::Update;
+    const auto commutes = [](AtomicOp op) {
+      return info(op).order != AtomicOrder::Own || op == AtomicOp::Store || op == AtomicOp::Load;
+    };
     do {
       phase.update = random_.pick(all_atomics()).op;
-    } while (info(phase.update).order == AtomicOrder::Own);
+    } while (!commutes(phase.update));
+    phase.stored = random_.word();
   }
   if (!options_.race_free) phase.mode = Mode::Free;
   return phase;
@@ -101,7 +114,7 @@ ExprId BodyGenerator::anywhere(std::uint32_t i, std::uint32_t depth, bool unifor
 
 // Just past the end, so far that the offset in bytes does not fit in 32 bits, or rows.
 ExprId BodyGenerator::outside(std::uint32_t i, std::uint32_t depth, bool uniform) {
-  const std::uint32_t wraps = std::uint32_t{0x80000000} / (stride(buffer(i).element) / 2);
+  const std::uint32_t wraps = wrapping_distance(buffer(i).element);
   const std::uint32_t choice = random_.below(uniform ? 6 : 8);
   if (choice >= 6) return far_row(i);
   if (choice == 0) return length(i);
@@ -116,7 +129,7 @@ ExprId BodyGenerator::outside(std::uint32_t i, std::uint32_t depth, bool uniform
 
 // An element for each invocation, all far past the end, or below zero, which is as far away.
 ExprId BodyGenerator::far_row(std::uint32_t i) {
-  const std::uint32_t wraps = std::uint32_t{0x80000000} / (stride(buffer(i).element) / 2);
+  const std::uint32_t wraps = wrapping_distance(buffer(i).element);
   // Further than any buffer is long, and than would come around to where it is.
   const std::array<std::uint32_t, 5> distances = {0x10000, wraps, 0x7fffffff, 0x80000000,
                                                   0xfff00000};

@@ -14,6 +14,8 @@ constexpr std::uint32_t kMaxLoops = 3;
 constexpr std::uint64_t kMaxOpSize = 250;
 constexpr std::uint64_t kMaxOpWork = 250;
 constexpr std::uint64_t kMaxProgramSize = 5'000;
+constexpr std::uint64_t kMaxOpArrays = 2 << 10;  // bytes
+constexpr std::uint64_t kMaxProgramArrays = 32 << 10;
 
 }  // namespace
 
@@ -46,14 +48,29 @@ void BodyGenerator::block(Flow flow) {
 }
 
 void BodyGenerator::statement(Flow flow) {
-  enum class Kind { Let, Assign, Store, Atomic, Barriers, Exchange, Reduce, If, For, Block };
+  enum class Kind {
+    Let,
+    Assign,
+    Array,
+    SetElement,
+    Store,
+    Atomic,
+    Collective,
+    Barriers,
+    Exchange,
+    Reduce,
+    If,
+    For,
+    Block
+  };
   using enum Kind;
-  constexpr std::array kInOps = {Let, Let, Assign, Assign, If, If, For, Block};
-  constexpr std::array kAlone = {Let,   Let,    Assign, Assign, Store, Store,
-                                 Store, Atomic, If,     If,     For,   Block};
-  constexpr std::array kTogether = {Let,    Let,    Assign,   Store,    Store,    Store,
-                                    Atomic, Atomic, Barriers, Exchange, Exchange, Reduce,
-                                    If,     If,     For,      Block};
+  constexpr std::array kInOps = {Let, Let, Assign, Assign, Array, SetElement, If, If, For, Block};
+  constexpr std::array kAlone = {Let,    Let,        Assign,     Assign, Store, Store, Store, Array,
+                                 Atomic, SetElement, SetElement, If,     If,    For,   Block};
+  constexpr std::array kTogether = {Let,        Let,        Assign,     Store,    Store,
+                                    Store,      Array,      SetElement, Atomic,   Atomic,
+                                    Collective, Collective, Barriers,   Exchange, Exchange,
+                                    Reduce,     If,         If,         For,      Block};
   --budget_;
   if (!is_op() && flow.depth < kMaxBlockDepth && !spent() && random_.one_in(60)) {
     return random_.one_in(2) ? divisions(flow) : chain(flow);
@@ -61,12 +78,20 @@ void BodyGenerator::statement(Flow flow) {
   const bool together = barriers_ && flow.uniform;
   Kind kind = is_op() ? random_.pick(kInOps) : random_.pick(kAlone);
   if (together) kind = random_.pick(kTogether);
+  if (options_.dense && random_.one_in(3)) {
+    constexpr std::array kDense = {Array, SetElement, SetElement, Collective, Collective, For};
+    kind = random_.pick(kDense);
+    if (kind == Collective && !together) kind = SetElement;
+  }
   // The deeper a statement is, the fewer invocations reach it.
   const bool deep = flow.depth == kMaxBlockDepth || random_.below(6) < flow.depth || spent();
   if ((deep && kind >= If) || (kind == For && flow.loops == kMaxLoops)) kind = Let;
   switch (kind) {
     case Let: let(flow); break;
     case Assign: assign(flow); break;
+    case Array: let_array(flow); break;
+    case SetElement: set_element(flow); break;
+    case Collective: collective(); break;
     case Store: store(); break;
     case Atomic: atomic(); break;
     case Barriers: barriers(); break;
@@ -101,7 +126,7 @@ void BodyGenerator::assign(Flow flow) {
   if (targets.empty()) return let(flow);
   const Visible target = random_.pick(targets);
   ExprId value = expr(target.type, target.uniform);
-  if (!random_.one_in(3)) {
+  if (!is_array(target.type) && !random_.one_in(3)) {
     value = binary(Operation::BitXor, interner_.local(target.local), value);
   }
   add(Assign{target.local, value});
@@ -122,27 +147,66 @@ void BodyGenerator::store() {
 
 void BodyGenerator::atomic() {
   const bool any = random_.one_in(12);
-  const auto target = pick_buffer(
-      [&](std::uint32_t i) { return takes_atomics(buffer(i)) && (any || allows(i, Use::Update)); });
+  const auto is_still = [&](std::uint32_t i) { return phases_[i].mode == Mode::Still; };
+  const auto target = pick_buffer([&](std::uint32_t i) {
+    return takes_atomics(buffer(i)) && (any || is_still(i) || allows(i, Use::Update));
+  });
   if (!target) return store();
-  const bool stray = random_.one_in(10) || !allows(*target, Use::Update);
-  const bool shared = !stray && phases_[*target].mode == Mode::Update;
+  const bool loads = is_still(*target);
+  const bool stray = random_.one_in(10) || !(loads || allows(*target, Use::Update));
+  const Phase phase = phases_[*target];
+  const bool shared = !stray && phase.mode == Mode::Update;
   const DataType type = buffer(*target).element;
   const std::uint32_t depth = options_.depth / 2;
   Atomic atomic;
   atomic.op = random_.pick(all_atomics()).op;
-  if (shared) atomic.op = phases_[*target].update;
+  if (shared) atomic.op = phase.update;
+  if (loads || (shared && random_.one_in(6))) atomic.op = AtomicOp::Load;
   atomic.buffer = BufferId{*target};
   atomic.index = stray ? outside(*target, depth, false) : allowed(*target, depth);
   if (info(atomic.op).operands == 2) atomic.expected = expr(type);
-  atomic.value = expr(type);
-  if (!shared && !random_.one_in(3)) atomic.result = declare(type, true, false);
+  const bool one_value = shared && atomic.op == AtomicOp::Store;
+  if (one_value) atomic.value = interner_.literal(type, {{phase.stored}});
+  if (!one_value && info(atomic.op).operands > 0) atomic.value = expr(type);
+  const bool is_load = atomic.op == AtomicOp::Load;
+  const bool may_differ = shared && phase.update != AtomicOp::Load;
+  const bool wanted = is_load || (!shared && !random_.one_in(3));
+  if (wanted && atomic.op != AtomicOp::Store) {
+    atomic.result = declare(may_differ ? DataType::Unknown : type, !may_differ, false);
+  }
   add(atomic);
 }
 
-// All invocations of the workgroup are here. Each buffer that can may go into another mode.
+// All invocations of the workgroup are here.
+void BodyGenerator::collective() {
+  const CollectiveInfo& row = random_.pick(all_collectives());
+  std::vector<DataType> types = types_;
+  std::erase_if(types, [](DataType type) { return !contains(type_sets::Combined, type); });
+  const DataType type = random_.pick(types);
+  Collective collective;
+  collective.op = row.op;
+  collective.value = expr(type);
+  if (row.chooses()) {
+    const std::uint32_t choice = random_.below(4);
+    const ExprId any = expr(DataType::U32, options_.depth / 2, row.is_uniform());
+    collective.invocation = choice < 2    ? binary(Operation::Mod, any, number(shape_.group()))
+                            : choice == 2 ? number(random_.below(shape_.group() + 2))
+                                          : any;
+  }
+  collective.result = declare(type, true, row.is_uniform());
+  add(collective);
+  change_phases();
+}
+
+// The same, or a statement that orders memory like it.
 void BodyGenerator::barrier() {
+  if (random_.one_in(options_.dense ? 2 : 5)) return collective();
   add(Barrier{});
+  change_phases();
+}
+
+// Each buffer that can may go into another mode.
+void BodyGenerator::change_phases() {
   for (std::uint32_t i = 0; i < phases_.size(); ++i) {
     if (regions_[i].switches && random_.one_in(2)) phases_[i] = random_phase(i);
   }
@@ -181,7 +245,7 @@ void BodyGenerator::reduce() {
   });
   if (!target) return barrier();
   Phase& phase = phases_[*target];
-  const DataType type = buffer(*target).element;
+  const DataType type = loaded_type(buffer(*target).element);
   std::vector<Operation> folds;
   for (const OperationInfo& row : all_operations()) {
     const bool fits = row.arity == 2 && !is_form(row.op) && contains(row.types, type) &&
@@ -269,11 +333,19 @@ bool BodyGenerator::leave(Flow flow) {
   if (flow.loops > 0 && (together || !flow.uniform_loop) && !random_.one_in(3)) {
     // After the loop the modes are those before it.
     if (phases_ != loop_phases_) add(Barrier{});
-    add(Break{});
+    if (random_.one_in(2)) {
+      add(Continue{});
+    } else {
+      add(Break{});
+    }
     return true;
   }
   if (is_op()) {
     const ExprId value = expr(output_);
+    if (is_array(output_)) {
+      add(Return{value});
+      return true;
+    }
     const std::size_t last = visible_.size() - std::min<std::size_t>(2, visible_.size());
     add(Return{binary(Operation::BitXor, value, folded(last, output_))});
     return true;
@@ -388,7 +460,8 @@ void BodyGenerator::prepare() {
 ExprId BodyGenerator::folded(std::size_t first, DataType type) {
   ExprId sum;
   for (std::size_t i = first; i < visible_.size(); ++i) {
-    const ExprId value = condensed(interner_.local(visible_[i].local), visible_[i].type, type);
+    if (visible_[i].type == DataType::Unknown) continue;
+    const ExprId value = condensed(value_of(visible_[i]), scalar_of(visible_[i].type), type);
     sum = sum.exists() ? binary(Operation::BitXor, sum, value) : value;
   }
   return sum.exists() ? sum : leaf(type, true);
@@ -399,7 +472,16 @@ void BodyGenerator::keep(std::size_t first) {
   const auto target = static_cast<std::uint32_t>(result_buffer(*buffers_));
   const ExprId at = allowed(target, 1);
   const ExprId before = load(target, at);
-  const ExprId value = folded(first, loaded_type(buffer(target).element));
+  const DataType element = buffer(target).element;
+  ExprId value = folded(first, loaded_type(element));
+  // Of a narrow element all bits of the value go into the low ones.
+  for (std::uint32_t width = 16; is_narrow(element) && width >= min_bytes(element) * 8;
+       width /= 2) {
+    const LocalId wide = declare(loaded_type(element), false, false);
+    add(Let{wide, value});
+    const ExprId all = interner_.local(wide);
+    value = binary(Operation::BitXor, all, binary(Operation::Shr, all, number(width)));
+  }
   add(Store{BufferId{target}, at, binary(Operation::BitXor, before, value)});
 }
 
@@ -407,6 +489,7 @@ void BodyGenerator::keep(std::size_t first) {
 void BodyGenerator::hand_on(std::size_t first, Flow flow) {
   for (std::size_t i = first; i < visible_.size(); ++i) {
     const Visible from = visible_[i];
+    if (from.type == DataType::Unknown) continue;
     std::vector<Visible> targets;
     for (std::size_t k = 0; k < first; ++k) {
       const bool uniform = flow.uniform && from.uniform;
@@ -415,13 +498,26 @@ void BodyGenerator::hand_on(std::size_t first, Flow flow) {
     }
     if (targets.empty() || random_.one_in(4)) continue;
     const Visible to = random_.pick(targets);
-    const ExprId value = condensed(interner_.local(from.local), from.type, to.type);
+    const DataType type = scalar_of(to.type);
+    const ExprId value = condensed(value_of(from), scalar_of(from.type), type);
+    if (is_array(to.type)) {
+      set_element(to, number(random_.below(element_count(to.type))), value);
+      continue;
+    }
     const ExprId sum = binary(Operation::BitXor, interner_.local(to.local), value);
     add(Assign{to.local, sum});
   }
 }
 
 void BodyGenerator::finish_op() {
+  if (is_array(output_)) {
+    const ExprId trace = folded(0, element_type(output_));
+    const ExprId value = expr(output_);
+    const LocalId result = declare(output_, true, false);
+    add(Let{result, value});
+    set_element(visible_.back(), number(random_.below(element_count(output_))), trace);
+    return add(Return{interner_.local(result)});
+  }
   const ExprId trace = folded(0, output_);
   const auto give = [&] { add(Return{binary(Operation::BitXor, expr(output_), trace)}); };
   if (!random_.one_in(4)) return give();
@@ -433,12 +529,17 @@ Callable BodyGenerator::op(Op& op) {
   output_ = op.signature.output;
   max_size_ = kMaxOpSize;
   max_work_ = kMaxOpWork;
-  for (DataType type : op.signature.inputs) declare(type, true, true);
+  max_array_bytes_ = kMaxOpArrays;
+  for (DataType type : op.signature.inputs) {
+    declare(type, true, true);
+    array_bytes_ += array_bytes(type);
+    spend(0, element_count(type));
+  }
   budget_ = random_.below(options_.statements / 2 + 1);
   while (budget_ > 0 && !spent()) statement({});
   finish_op();
   op.body = canonical(body_, static_cast<std::uint32_t>(op.signature.inputs.size()));
-  return {op.id, op.signature, size_, work_};
+  return {op.id, op.signature, size_, work_, array_bytes_};
 }
 
 // A part with barriers, if any, and one without, in which invocations go their own ways.
@@ -448,6 +549,7 @@ void BodyGenerator::program(Program& program, const CaseShape& shape) {
   barriers_ = !random_.one_in(3);
   max_size_ = kMaxProgramSize;
   max_work_ = options_.work / shape.invocations();
+  max_array_bytes_ = kMaxProgramArrays;
   plan_memory();
   add_sources();
   prepare();
@@ -461,6 +563,7 @@ void BodyGenerator::program(Program& program, const CaseShape& shape) {
     budget_ = 1 + random_.below(options_.statements / 2 + 1);
     while (budget_ > 0 && !spent()) statement(apart);
   }
+  sum_up(0);
   keep(0);
   if (random_.one_in(20)) add(Return{});
   program.body = canonical(body_);

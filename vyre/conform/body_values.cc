@@ -86,6 +86,7 @@ void BodyGenerator::add_sources() {
     add_source(DataType::U32, {Operation::InvocationId, axis}, false);
     add_source(DataType::U32, {Operation::LocalId, axis}, false);
     add_source(DataType::U32, {Operation::WorkgroupId, axis}, true);
+    add_source(DataType::U32, {Operation::NumWorkgroups, axis}, true);
   }
   for (std::uint32_t i = 0; i < buffers_->size(); ++i) {
     add_source(DataType::U32, {Operation::Length, 0, i}, true);
@@ -94,8 +95,10 @@ void BodyGenerator::add_sources() {
 }
 
 ExprId BodyGenerator::expr(DataType type, std::uint32_t depth, bool uniform) {
+  if (is_array(type)) return array(type, depth, uniform);
   const std::uint32_t choice = random_.below(8);
   if (depth == 0 || choice < 2 || spent()) return leaf(type, uniform);
+  if (random_.one_in(options_.dense ? 3 : 8)) return element(type, depth - 1, uniform);
   const auto tag = static_cast<std::size_t>(type);
   const std::vector<Maker>& sources = sources_[uniform ? 1 : 0][tag];
   if (choice < 4 && !sources.empty()) {
@@ -106,12 +109,8 @@ ExprId BodyGenerator::expr(DataType type, std::uint32_t depth, bool uniform) {
     return apply(maker, depth - 1, uniform);
   }
   if (choice == 4) {
-    std::vector<std::uint32_t> calls;
-    for (std::uint32_t i = 0; i < callables_.size(); ++i) {
-      const bool fits = callables_[i].signature.output == type && is_affordable(callables_[i]);
-      if (fits) calls.push_back(i);
-    }
-    if (!calls.empty()) return apply({Operation::Call, 0, random_.pick(calls)}, depth - 1, uniform);
+    const auto call = affordable_call([&](DataType output) { return output == type; });
+    if (call) return apply({Operation::Call, 0, *call}, depth - 1, uniform);
   }
   const Maker* maker = &random_.pick(operations()[tag]);
   // Tests are many, and leave little of their operands.
@@ -129,6 +128,7 @@ ExprId BodyGenerator::apply(const Maker& maker, std::uint32_t depth, bool unifor
   if (is_call) {
     const Callable& callee = callables_[maker.imm];
     spend(callee.size, callee.work);
+    array_bytes_ += callee.array_bytes;
     operands = callee.signature.inputs;
   }
   std::vector<ExprId> args;

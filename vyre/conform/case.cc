@@ -20,7 +20,8 @@ std::string list_text(DataType element, std::span<const std::byte> bytes) {
     std::memcpy(&number, &bytes[at], each);
     if (at > 0) list += ',';
     if (has_sign(element)) {
-      list += std::to_string(static_cast<std::int32_t>(number));
+      const Bits bits = load_element(element, bytes, at / each);
+      list += std::to_string(static_cast<std::int32_t>(bits.lanes[0]));
     } else {
       list += number < 65536 ? std::to_string(static_cast<unsigned>(number)) : "0x" + hex(number);
     }
@@ -74,7 +75,7 @@ std::string to_text(const Case& c, std::string_view file) {
   std::string text = "// vyre run " + std::string(file) + " --grid " + join(c.grid, ",", number);
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     text += " --in " + buffer.name + "=" + list_text(buffer.element, c.contents[i]);
   }
   return text + "\n\n" + print(c.module);

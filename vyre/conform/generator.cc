@@ -50,15 +50,16 @@ CaseShape make_shape(Random& random, const GeneratorOptions& options) {
   return shape;
 }
 
-BufferDecl make_buffer(Random& random, BufferAccess access, const CaseShape& shape,
-                       std::uint32_t number) {
+BufferDecl make_buffer(Random& random, const GeneratorOptions& options, BufferAccess access,
+                       const CaseShape& shape, std::uint32_t number) {
   BufferDecl buffer;
   buffer.name = std::string(text(access)) + std::to_string(number);
   buffer.access = access;
   const bool workgroup = access == BufferAccess::Workgroup;
+  const bool narrow = options.dense && random.one_in(2);
   do {
     buffer.element = random.pick(all_types()).type;
-  } while (is_narrow(buffer.element) || (workgroup && buffer.element == DataType::Bytes));
+  } while (narrow ? !is_narrow(buffer.element) : workgroup && buffer.element == DataType::Bytes);
   if (!workgroup) {
     if (random.one_in(4)) buffer.count = 1 + random.below(64);
     return buffer;
@@ -79,7 +80,7 @@ std::vector<BufferDecl> make_buffers(Random& random, const GeneratorOptions& opt
   std::uint32_t workgroup_bytes = kMaxWorkgroupBytes;
   const auto add = [&](BufferAccess access) {
     BufferDecl buffer =
-        make_buffer(random, access, shape, static_cast<std::uint32_t>(buffers.size()));
+        make_buffer(random, options, access, shape, static_cast<std::uint32_t>(buffers.size()));
     if (access == BufferAccess::Workgroup) {
       const std::uint32_t each = stride(buffer.element);
       buffer.count = std::min(buffer.count, workgroup_bytes / each);
@@ -127,16 +128,16 @@ std::vector<std::byte> make_contents(Random& random, const BufferDecl& buffer,
   const DataType number = is_vector(buffer.element) || buffer.element == DataType::Bytes
                               ? DataType::U32
                               : buffer.element;
-  const std::size_t words = vyre::words(number);
-  const std::size_t total = std::size_t{length} * stride(buffer.element) / 4;
-  bytes.reserve(total * 4);
-  for (std::size_t at = 0; at < total; at += words) {
+  const std::size_t total = std::size_t{length} * stride(buffer.element);
+  bytes.reserve(total);
+  while (bytes.size() < total) {
     Bits bits = random_value(random, number);
     // A bool in memory is any word; only zero is false.
     if (number == DataType::Bool && random.one_in(3)) {
       bits = random_value(random, DataType::U32);
     }
-    const std::span<const std::byte> all = std::as_bytes(std::span(bits.lanes).first(words));
+    const std::span<const std::byte> all =
+        std::as_bytes(std::span(bits.lanes)).first(min_bytes(number));
     bytes.insert(bytes.end(), all.begin(), all.end());
   }
   // The last word of a Bytes buffer is completed with zeros.
@@ -146,19 +147,47 @@ std::vector<std::byte> make_contents(Random& random, const BufferDecl& buffer,
   return bytes;
 }
 
-Program make_program(Random& random, const GeneratorOptions& options,
-                     const std::vector<Callable>& callables, const CaseShape& shape,
-                     std::uint32_t number) {
+// Text has room for one table of a name.
+std::vector<ConstTable> make_tables(Random& random) {
+  std::vector<ConstTable> tables;
+  for (std::uint32_t count = 1 + random.below(4); tables.size() < count;) {
+    DataType element = DataType::Bytes;
+    while (element == DataType::Bytes) element = random.pick(all_types()).type;
+    const std::uint32_t choice = random.below(16);
+    std::uint32_t length = 1 + random.below(choice < 8 ? 8 : 64);
+    if (choice == 14) length = 256;
+    if (choice == 15 && random.one_in(8)) length = kMaxArrayCount + random.below(1000);
+    const DataType number = is_vector(element) ? DataType::U32 : element;
+    std::vector<std::byte> bytes;
+    while (bytes.size() < std::size_t{length} * stride(element)) {
+      const Bits bits = random_value(random, number);
+      const auto all = std::as_bytes(std::span(bits.lanes)).first(min_bytes(number));
+      bytes.insert(bytes.end(), all.begin(), all.end());
+    }
+    tables.push_back(
+        {"table" + std::to_string(tables.size()), element, Contents(std::move(bytes))});
+  }
+  return tables;
+}
+
+// What the bodies of a module have in common.
+struct Known {
+  std::vector<Callable> callables;
+  std::vector<ConstTable> tables;
+};
+
+Program make_program(Random& random, const GeneratorOptions& options, const Known& known,
+                     const CaseShape& shape, std::uint32_t number) {
   Program program;
   program.name = "generated" + std::to_string(number);
   program.workgroup_size = shape.size;
   program.buffers = make_buffers(random, options, shape);
-  BodyGenerator(random, options, callables).program(program, shape);
+  BodyGenerator(random, options, known.callables, known.tables).program(program, shape);
   return program;
 }
 
 // Words of the language may be parts of an id.
-Op make_op(Random& random, std::uint32_t number) {
+Op make_op(Random& random, const GeneratorOptions& options, std::uint32_t number) {
   constexpr std::array<std::string_view, 6> kFamilies = {"gen",     "gen.if", "gen.u32",
                                                          "let.for", "x.y",    "min.len"};
   constexpr std::array<std::string_view, 5> kDescriptions = {
@@ -167,26 +196,32 @@ Op make_op(Random& random, std::uint32_t number) {
   Op op;
   op.id = std::string(random.pick(kFamilies)) + ".op" + std::to_string(number);
   op.description = random.pick(kDescriptions);
+  constexpr std::uint32_t kMost = 64;  // elements
+  const auto type = [&] {
+    const bool is_array = random.one_in(options.dense ? 2 : 5);
+    return is_array ? random_array(random, kMost) : random.pick(types);
+  };
   for (std::uint32_t count = random.below(5); count > 0; --count) {
-    op.signature.inputs.push_back(random.pick(types));
+    op.signature.inputs.push_back(type());
   }
-  op.signature.output = random.pick(types);
+  op.signature.output = type();
   return op;
 }
 
-std::vector<Callable> add_ops(Random& random, const GeneratorOptions& options, Module& module) {
-  std::vector<Callable> callables;
+Known add_ops(Random& random, const GeneratorOptions& options, Module& module) {
+  Known known{{}, make_tables(random)};
   constexpr int kFromLibrary = 3;
   for (int i = 0; i < kFromLibrary; ++i) {
     const Op* op = random.pick(plain_library());
-    callables.push_back({op->id, op->signature});
+    known.callables.push_back({op->id, op->signature});
   }
   for (std::uint32_t i = 0; i < options.ops; ++i) {
-    Op op = make_op(random, i);
-    callables.push_back(BodyGenerator(random, options, callables).op(op));
+    Op op = make_op(random, options, i);
+    const Callable made = BodyGenerator(random, options, known.callables, known.tables).op(op);
+    known.callables.push_back(made);
     module.items.emplace_back(std::move(op));
   }
-  return callables;
+  return known;
 }
 
 }  // namespace
@@ -194,9 +229,9 @@ std::vector<Callable> add_ops(Random& random, const GeneratorOptions& options, M
 Case generate_case(std::uint64_t seed, const GeneratorOptions& options) {
   Random random(seed);
   Case c;
-  const std::vector<Callable> callables = add_ops(random, options, c.module);
+  const Known known = add_ops(random, options, c.module);
   const CaseShape shape = make_shape(random, options);
-  c.module.items.emplace_back(make_program(random, options, callables, shape, 0));
+  c.module.items.emplace_back(make_program(random, options, known, shape, 0));
   const std::vector<BufferDecl>& buffers = c.program().buffers;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     c.contents.push_back(make_contents(random, buffers[i], shape, i == result_buffer(buffers)));
@@ -209,10 +244,10 @@ Case generate_case(std::uint64_t seed, const GeneratorOptions& options) {
 Module generate(std::uint64_t seed, const GeneratorOptions& options) {
   Random random(seed);
   Module module;
-  const std::vector<Callable> callables = add_ops(random, options, module);
+  const Known known = add_ops(random, options, module);
   for (std::uint32_t i = 0; i < options.programs; ++i) {
     const CaseShape shape = make_shape(random, options);
-    module.items.emplace_back(make_program(random, options, callables, shape, i));
+    module.items.emplace_back(make_program(random, options, known, shape, i));
   }
   random.shuffle(module.items);
   return module;

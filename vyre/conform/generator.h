@@ -18,6 +18,10 @@ struct GeneratorOptions {
   std::uint32_t invocations = 1024;  // of a run, at most; mostly there are up to 256
   std::uint32_t work = 200'000;      // expressions that a run evaluates, about, at most
 
+  // Arrays, tables, narrow elements and collectives wherever they may be; otherwise they are as
+  // many as other things.
+  bool dense = false;
+
   // No two invocations race, and no byte of the result depends on the order in which they run or
   // update memory. Otherwise any invocation accesses any element.
   bool race_free = true;

@@ -190,7 +190,7 @@ Case generate_large(LargeShape shape, std::uint32_t size) {
   Random random(size);
   for (const BufferDecl& buffer : c.program().buffers) {
     std::vector<std::byte>& bytes = c.contents.emplace_back();
-    if (buffer.access == BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     // Many buffers are short ones; then most invocations are out of bounds.
     const std::uint32_t elements = buffer.name[0] == 'c'   ? 5
                                    : buffer.name[0] == 'b' ? 97

@@ -318,7 +318,8 @@ bool Reducer::take_apart() {
           smaller = without(i, i) || attempt_body([&](Body& edited) { edited.stmts[i] = first; });
         },
         [&](const Block&) { smaller = without(i, i); },
-        Nothing<Let, Assign, Store, Atomic, Break, Return, Barrier, Collective, SetElement, Continue>());
+        Nothing<Let, Assign, Store, Atomic, Break, Return, Barrier, Collective, SetElement,
+                Continue>());
     return smaller;
   });
 }

@@ -183,9 +183,8 @@ class Machine {
         case BufferAccess::Uniform: break;
         case BufferAccess::Workgroup: memory = group_memory_.emplace_back(bytes); break;
         case BufferAccess::Private:
-          own_memory_.push_back({i, bytes});
-          memory = group_memory_.emplace_back(kept * bytes);
-          memory = memory.first(bytes);
+          own_memory_.push_back({i, bytes, std::vector<std::byte>(kept * bytes)});
+          memory = Memory(own_memory_.back().all).first(bytes);
           break;
         case BufferAccess::Constant: {
           // Nothing stores to it.
@@ -217,6 +216,7 @@ class Machine {
   void begin(const Ids& group) {
     group_ = group;
     for (auto& memory : group_memory_) std::ranges::fill(memory, std::byte{});
+    for (OwnMemory& memory : own_memory_) std::ranges::fill(memory.all, kUndefined);
     watch_.begin_group(group);
     std::ranges::fill(pcs_, 0);
     // Each workgroup has an order of its own, whichever machine runs it.
@@ -329,13 +329,10 @@ class Machine {
     local_ = local_ids(script_.program(), invocation);
     const std::size_t kept = keeps_all_ ? invocation : 0;
     if (!keeps_all_) pcs_[0] = 0;
-    for (std::size_t k = 0; k < own_memory_.size(); ++k) {
-      const auto [buffer, bytes] = own_memory_[k];
-      std::byte* const all = elements_[buffer].bytes - own_at_ * bytes;
-      elements_[buffer].bytes = all + kept * bytes;
-      if (!keeps_all_) std::fill_n(all, bytes, std::byte{});
+    for (OwnMemory& memory : own_memory_) {
+      elements_[memory.buffer].bytes = memory.all.data() + kept * memory.bytes;
+      if (!keeps_all_) std::ranges::fill(memory.all, kUndefined);
     }
-    own_at_ = kept;
     const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
     return advance(frame, pcs_[kept], interleaved_);
   }
@@ -568,17 +565,19 @@ class Machine {
   Watch& watch_;
   ElementAccess access_;
   std::vector<Elements> elements_;
+  // What private memory holds when an invocation begins: nobody may rely on it.
+  static constexpr std::byte kUndefined{0xa7};
   struct OwnMemory {
     std::size_t buffer;
     std::size_t bytes;  // of each invocation
+    std::vector<std::byte> all;
   };
   struct Contribution {
     Bits value;
     std::uint32_t chosen = 0;  // the number of an invocation
   };
-  std::deque<std::vector<std::byte>> group_memory_;  // of the workgroup, and of its invocations
-  std::vector<OwnMemory> own_memory_;
-  std::size_t own_at_ = 0;  // of whose memory `elements_` are
+  std::deque<std::vector<std::byte>> group_memory_;
+  std::deque<OwnMemory> own_memory_;
   std::vector<Contribution> contributions_;
   const std::uint32_t invocations_;  // in a workgroup
   const bool interleaved_;           // invocations take turns after each statement

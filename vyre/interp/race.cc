@@ -11,16 +11,20 @@
 #include "vyre/base/zeroed.h"
 #include "vyre/interp/groups.h"
 #include "vyre/interp/interp.h"
+#include "vyre/ir/walk.h"
 
 namespace vyre {
 namespace {
 
-constexpr std::size_t kKinds = 3;
+constexpr std::size_t kKinds = 4;
 
 // Which accesses by two invocations conflict when nothing orders them.
 constexpr bool conflict(AccessKind a, AccessKind b) {
   if (a == AccessKind::Write || b == AccessKind::Write) return true;
-  return a != b;  // a plain read beside an atomic
+  const auto is = [&](AccessKind one, AccessKind other) {
+    return (a == one && b == other) || (a == other && b == one);
+  };
+  return is(AccessKind::Read, AccessKind::Atomic);
 }
 
 // A place of the program that accesses memory: a node of its script, or after them a statement.
@@ -45,7 +49,9 @@ class AccessWatch : public NoWatch {
     if (inside) self().access(AccessKind::Write, step.buffer.index, index, place_of(step));
   }
   void atomic(const Step& step, std::uint32_t index, bool inside, std::uint32_t, std::uint32_t) {
-    if (inside) self().access(AccessKind::Atomic, step.buffer.index, index, place_of(step));
+    const AccessKind kind =
+        step.atomic == AtomicOp::Load ? AccessKind::AtomicLoad : AccessKind::Atomic;
+    if (inside) self().access(kind, step.buffer.index, index, place_of(step));
   }
 
  protected:
@@ -76,7 +82,7 @@ struct Shadow {
   std::array<Who, kKinds> invocations;  // of one workgroup, since its last barrier
   std::array<Who, kKinds> groups;       // in the whole run
 };
-static_assert(sizeof(Shadow) <= 32);
+static_assert(sizeof(Shadow) <= 40);
 
 constexpr std::uint32_t kRacy = std::uint32_t{1} << 31;  // among the bits of `places`
 
@@ -282,7 +288,7 @@ class Copies {
   Copies(const Program& program, std::span<const Memory> buffers) : memories_(buffers.size()) {
     for (std::size_t i = 0; i < buffers.size(); ++i) {
       const BufferAccess access = program.buffers[i].access;
-      if (access == BufferAccess::Workgroup) continue;
+      if (!is_bound(access)) continue;
       memories_[i] = buffers[i];
       if (access != BufferAccess::ReadWrite) continue;
       memories_[i] = own_.emplace_back(buffers[i].begin(), buffers[i].end());
@@ -311,7 +317,8 @@ Result<RaceWatch> detect(const Script& script, const Grid& grid, std::span<const
     shadow.shared = buffer.access != BufferAccess::Workgroup;
     // Workgroups that run at the same time have memory of their own; what of it races shows in the
     // other schedules.
-    if (!written[i] || (mixed && !shadow.shared)) continue;
+    const bool own = buffer.access == BufferAccess::Private;  // by an invocation alone
+    if (!written[i] || own || (mixed && !shadow.shared)) continue;
     const std::uint64_t length =
         shadow.shared ? buffers[i].size() / stride(buffer.element) : std::uint64_t{buffer.count};
     bytes += length * sizeof(Shadow);
@@ -372,6 +379,7 @@ void compare(const Program& program, std::span<const Memory> first, std::span<co
     if (a == first[i].end()) continue;
     const auto index = static_cast<std::uint32_t>((a - first[i].begin()) / stride(buffer.element));
     const auto bits = [&](Memory memory) {
+      if (is_narrow(buffer.element)) return load_element(buffer.element, memory, index);
       Bits value;
       std::memcpy(value.lanes.data(), &memory[std::size_t{index} * stride(buffer.element)],
                   stride(buffer.element));

@@ -1,7 +1,7 @@
 // Finds data races, and outputs that depend on the order of atomics.
 //
 // Every access that a run executes is entered into shadow memory: for each element, per kind of
-// access (read, write, atomic), whether no workgroup, one, or more than one did it, and the same
+// access (read, write, atomic, atomic load), whether no workgroup, one, or more than one did it, and the same
 // for the invocations of the current workgroup since its last barrier. That is all that is needed
 // to see whether a pair of unordered, conflicting accesses exists, in whatever order they come. A
 // second run then watches the elements that race and finds out who accessed them: all of them, or
@@ -21,7 +21,8 @@ namespace vyre {
 
 struct Script;
 
-enum class AccessKind : std::uint8_t { Read, Write, Atomic };
+// Atomics that change the element or may, and those that only load it.
+enum class AccessKind : std::uint8_t { Read, Write, Atomic, AtomicLoad };
 
 struct Access {
   AccessKind kind = AccessKind::Read;

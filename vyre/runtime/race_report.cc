@@ -80,6 +80,7 @@ std::string_view verb_of(AccessKind kind) {
     case AccessKind::Read: return "read";
     case AccessKind::Write: return "write";
     case AccessKind::Atomic: return "atomic";
+    case AccessKind::AtomicLoad: return "atomic load";
   }
   return "";
 }
@@ -127,7 +128,7 @@ std::string Describer::fix_of(const Race& race, const RaceReport& report) const 
   const auto is = [&](AccessKind kind) {
     return race.first.kind == kind || race.second.kind == kind;
   };
-  if (is(AccessKind::Atomic)) {
+  if (is(AccessKind::Atomic) || is(AccessKind::AtomicLoad)) {
     const std::string plain(is(AccessKind::Read) ? "read" : "write");
     return "make the " + plain + " an atomic too, " +
            (same_group ? "put a `barrier` between the two, " : "") + "or move the " + plain +

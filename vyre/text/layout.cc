@@ -158,10 +158,12 @@ class Layout {
   bool spaced(std::size_t i) const {
     const Tok left = tokens_[i - 1].kind;
     const Tok right = tokens_[i].kind;
-    if (is_one_of(right, {Tok::RParen, Tok::RBracket, Tok::RBrace, Tok::LBracket, Tok::Comma,
-                          Tok::Colon, Tok::Dot, Tok::DotDot})) {
+    if (is_one_of(right, {Tok::RParen, Tok::RBracket, Tok::RBrace, Tok::Comma, Tok::Colon, Tok::Dot,
+                          Tok::DotDot})) {
       return false;
     }
+    // An index, not a list.
+    if (right == Tok::LBracket && ends_operand(i - 1)) return false;
     if (right == Tok::LParen && left == Tok::Name) return is_keyword(i - 1);
     // An operator is a prefix unless it follows an operand.
     if (left == Tok::Operator) return i >= 2 && !tokens_[i - 1].starts_line && ends_operand(i - 2);

@@ -311,7 +311,7 @@ class StatementParser : protected ExpressionParser {
     // In a program `return` takes no value, so what follows is a value only where it cannot be the
     // next statement.
     const bool value_like =
-        at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
+        at(Tok::Number) || at(Tok::LParen) || at(Tok::LBracket) || token_.prefix != nullptr ||
         (at(Tok::Name) && (is_one_of(token_.word, {Word::None, Word::Type, Word::Select, Word::Len,
                                                    Word::True, Word::False, Word::IdInvocation,
                                                    Word::IdWorkgroup, Word::IdLocal}) ||

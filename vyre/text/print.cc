@@ -58,8 +58,8 @@ class Printer {
     line_starts_.push_back(static_cast<std::uint32_t>(out.size()));
   }
   void statements(const Body& body, std::span<const BufferDecl> buffers);
-  void table(std::string_view name, DataType element, const Contents& contents);
   void tables(const Body& body);
+  void table(const ConstTable& table);
   void begin(const Expr& expr);
   void end(const Expr& expr);
   const std::string& name(BufferId id) const { return buffers_[id.index].name; }
@@ -73,32 +73,35 @@ class Printer {
   std::size_t limit_ = ~std::size_t{0};
 };
 
-void Printer::table(std::string_view name, DataType element, const Contents& contents) {
-  if (!printed_.emplace(name).second) return;
-  const std::vector<std::byte>& bytes = contents.bytes();
-  const auto count = static_cast<std::uint32_t>(bytes.size() / stride(element));
-  line();
-  out += "const " + std::string(name) + ": ";
-  out += argument_text(array_type(element, count)) + " = [";
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (i > 0) out += ", ";
-    // The stated type makes a suffix unnecessary.
-    std::string text = print_literal({loaded_type(element), load_element(element, bytes, i)});
-    if (!is_vector(element)) text = text.substr(0, text.find_first_of("iu"));
-    out += text;
-  }
-  out += ']';
-}
-
 // The constants that a body mentions come before its item, each once in a text.
 void Printer::tables(const Body& body) {
-  for (const ConstTable& each : body.tables) table(each.name, each.element, each.contents);
+  for (const ConstTable& table : body.tables) {
+    if (printed_.insert(table.name).second) this->table(table);
+  }
+}
+
+void Printer::table(const ConstTable& table) {
+  line();
+  out += "const " + table.name + ": ";
+  out += argument_text(array_type(table.element, table.count())) + " = [";
+  const DataType type = loaded_type(table.element);
+  for (std::uint32_t i = 0; i < table.count(); ++i) {
+    if (i > 0) out += ", ";
+    std::string element =
+        print_literal({type, load_element(table.element, table.contents.bytes(), i)});
+    // A number needs no suffix.
+    if (contains(type_sets::Scalar, type))
+      element.resize(std::min(element.size(), element.find_first_of("iu")));
+    out += element;
+  }
+  out += ']';
 }
 
 void Printer::item(const Program& program) {
   tables(program.body);
   for (const BufferDecl& buffer : program.buffers) {
-    if (buffer.access == BufferAccess::Constant) table(buffer.name, buffer.element, buffer.contents);
+    if (buffer.access == BufferAccess::Constant)
+      table({buffer.name, buffer.element, buffer.contents});
   }
   line();
   out += "program " + program.name + " workgroup(";
@@ -122,7 +125,7 @@ void Printer::item(const Program& program) {
     }
     if (buffer.access != BufferAccess::Workgroup) out += " @" + unsigned_text(buffer.binding);
   }
-  // Memory of an invocation is what arrays become; it begins as zeros.
+  // Memory of an invocation is what arrays become.
   for (const BufferDecl& buffer : program.buffers) {
     if (buffer.access != BufferAccess::Private) continue;
     line();
@@ -242,8 +245,7 @@ void Printer::head(const Stmt& stmt) {
         out += " {";
       },
       [&](const Block&) { out += '{'; }, [&](const Break&) { out += "break"; },
-      [&](const Continue&) { out += "continue"; },
-      [&](const Barrier&) { out += "barrier"; },
+      [&](const Continue&) { out += "continue"; }, [&](const Barrier&) { out += "barrier"; },
       [&](const Return& result) {
         out += result.value.exists() ? "return " : "return";
         if (result.value.exists()) expr(result.value);
@@ -286,7 +288,9 @@ void Printer::begin(const Expr& expr) {
     case Operation::InvocationId:
     case Operation::WorkgroupId:
     case Operation::LocalId:
-    case Operation::NumWorkgroups: out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail]; break;
+    case Operation::NumWorkgroups:
+      out += std::string(id_name(expr.op)) + '.' + "xyz"[expr.detail];
+      break;
     case Operation::Select: out += "select("; break;
     case Operation::Cast:
       out += text(type_of_detail(expr));
