@@ -226,10 +226,13 @@ Result<OptPlan> read_opt_plan(const Invocation& invocation) {
   append(wrong, target.diagnostics());
   if (target) plan.target = *target;
   plan.explains = invocation.has("--explain-bounds");
-  plan.dispatched = invocation.has("--grid") || invocation.has("--in");
+  plan.dispatched =
+      invocation.has("--grid") || invocation.has("--over") || invocation.has("--in");
   for (std::string_view other : {"--pass", "--print-after"}) {
     if (plan.dispatched && invocation.has(other)) {
-      const std::string_view one = invocation.has("--grid") ? "--grid" : "--in";
+      const std::string_view one = invocation.has("--grid")   ? "--grid"
+                                   : invocation.has("--over") ? "--over"
+                                                              : "--in";
       wrong.push_back(diagnose<message::conflict>(one, other));
     }
   }
