@@ -80,14 +80,18 @@ const std::vector<Form>& all_forms() {
       const std::string_view name = text.substr(0, text.find_first_of("(."));
       forms.push_back({std::string(name), std::string(text), info(op).meaning});
     }
-    constexpr std::pair<std::string_view, std::string_view> kStatements[] = {
+    constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
 #define STATEMENT(name, tag, meaning) {#name, meaning},
 #include "vyre/ir/ops.def"
     };
-    for (const auto& [name, meaning] : kStatements) {
-      std::string word(name);
-      word[0] = static_cast<char>(word[0] + ('a' - 'A'));
-      if (is_reserved(word)) forms.push_back({word, word, meaning});
+    constexpr std::pair<std::string_view, std::string_view> kStatements[] = {
+        {"Let", "let x = a"},   {"If", "if c { … } else { … }"}, {"For", "for k in a..b { … }"},
+        {"Break", "break"},     {"Continue", "continue"},        {"Return", "return"},
+        {"Barrier", "barrier"},
+    };
+    for (const auto& [name, text] : kStatements) {
+      const auto row = std::ranges::find(kMeanings, name, [](const auto& each) { return each.first; });
+      forms.push_back({std::string(split_at(text, ' ').name), std::string(text), row->second});
     }
     return forms;
   }();
@@ -269,6 +273,8 @@ Topics search(std::string_view wanted, const Topics& all) {
     const std::optional<int> fit = rank(name, each.meaning, words);
     if (fit) ranked[*fit].push_back(each);
   }
+  // Who knows the name does not search descriptions.
+  if (ranked.contains(0)) ranked.erase(3);
   Topics found;
   for (const auto& [fit, some] : ranked) found.insert(found.end(), some.begin(), some.end());
   return found;
