@@ -1,5 +1,6 @@
 // `vyre opt`: prints programs as the passes leave them, and which accesses need no check.
 #include <algorithm>
+#include <set>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/request.h"
@@ -38,30 +39,86 @@ std::string assumption_list(const Lowered& variant, const Program& program) {
 
 constexpr std::size_t kLong = 60;  // of an expression that is shown
 
-// The branch or loop that proves an access, as it is written.
-std::string head_of(const Program& program, StmtId id) {
-  const auto written = [&](ExprId expr) {
-    return print_expr(program.body, program.buffers, expr, kLong);
-  };
-  if (const If* branch = std::get_if<If>(&program.body[id])) {
-    return "`if " + written(branch->condition) + "`";
+// A program to print: locals that the optimiser made are replaced by their values.
+struct Readable {
+  const Program& program;
+  Body body;
+  std::vector<ExprId> written;  // by expression of the program
+
+  std::string text(ExprId expr) const {
+    return print_expr(body, program.buffers, written[expr.index], kLong);
   }
-  const For& loop = std::get<For>(program.body[id]);
-  return "`for " + program.body[loop.variable].name + " in " + written(loop.from) + ".." +
-         written(loop.to) + "`";
+};
+
+// What each local is bound to that no name of the source says and nothing changes.
+std::vector<std::optional<ExprId>> made_locals(const Program& program, const Program& source) {
+  const Body& body = program.body;
+  std::vector<std::optional<ExprId>> values(body.locals.size());
+  for (const Stmt& stmt : body.stmts) {
+    if (const Let* let = std::get_if<Let>(&stmt)) values[let->local.index] = let->value;
+  }
+  for (const Stmt& stmt : body.stmts) {
+    if (const Assign* assign = std::get_if<Assign>(&stmt)) values[assign->local.index].reset();
+  }
+  std::set<std::string_view> names;
+  for (const Local& local : source.body.locals) names.insert(local.name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (names.contains(body.locals[i].name)) values[i].reset();
+  }
+  return values;
+}
+
+Readable readable(const Program& program, const Program& source) {
+  Readable out{program, program.body, {}};
+  const auto made = made_locals(program, source);
+  // Operands precede users, and what a local is bound to precedes the local.
+  for (std::uint32_t i = 0; i < out.body.exprs.size(); ++i) {
+    Expr& expr = out.body.exprs[i];
+    const auto rewrite = [&](ExprId& operand) { operand = out.written[operand.index]; };
+    const int arity = info(expr.op).arity;
+    for (int operand = 0; operand < arity; ++operand) {
+      rewrite(expr.args[static_cast<std::size_t>(operand)]);
+    }
+    for (std::uint32_t k = 0; arity < 0 && k < expr.args[1].index; ++k) {
+      rewrite(out.body.operands[expr.args[0].index + k]);
+    }
+    const auto value = expr.op == Operation::Local ? made[expr.imm] : std::nullopt;
+    out.written.push_back(value && value->index < i ? out.written[value->index] : ExprId{i});
+  }
+  return out;
+}
+
+// The branch or loop that proves an access, as it is written.
+std::string head_of(const Readable& shown, StmtId id) {
+  const Body& body = shown.program.body;
+  if (const If* branch = std::get_if<If>(&body[id])) {
+    return "`if " + shown.text(branch->condition) + "`";
+  }
+  const For& loop = std::get<For>(body[id]);
+  return "`for " + body[loop.variable].name + " in " + shown.text(loop.from) + ".." +
+         shown.text(loop.to) + "`";
+}
+
+// The line of a statement; of one that the optimiser made, the line of the next one, which it was
+// made for. 0: there is none.
+std::uint32_t line_of(const Lowered& variant, StmtId stmt) {
+  if (variant.lines.empty()) return 0;
+  const auto rest = std::span(variant.lines).subspan(stmt.index);
+  const auto line = std::ranges::find_if(rest, [](std::uint32_t each) { return each > 0; });
+  return line == rest.end() ? 0 : *line;
 }
 
 // Why an access is as it is.
-std::string reason(const Program& program, const std::vector<bool>& data,
+std::string reason(const Readable& shown, const std::vector<bool>& data,
                    const CheckedAccess& access) {
   if (access.verdict == CheckedAccess::Verdict::Checked) {
     return data[access.index.index] ? "the index comes from data" : "";
   }
   std::string why;
-  if (access.guard.exists()) why = head_of(program, access.guard);
+  if (access.guard.exists()) why = head_of(shown, access.guard);
   for (const auto& [shorter, longer] : access.orders) {
     const Assumption order{Assumption::Kind::Order, 0, shorter, longer, 0, 0};
-    why += (why.empty() ? "" : ", ") + text(order, program);
+    why += (why.empty() ? "" : ", ") + text(order, shown.program);
   }
   if (access.verdict == CheckedAccess::Verdict::Proved && why.empty()) {
     why = "at most " + std::to_string(access.most);
@@ -70,25 +127,6 @@ std::string reason(const Program& program, const std::vector<bool>& data,
     why += why.empty() ? "this dispatch" : ", this dispatch";
   }
   return why;
-}
-
-// The index as the source writes it where it can be told: a local that the optimiser made is
-// replaced by its value.
-std::string written_index(const Program& program, const Program& source, ExprId index) {
-  const auto in_source = [&](const std::string& name) {
-    return std::ranges::find(source.body.locals, name, &Local::name) != source.body.locals.end();
-  };
-  while (program.body[index].op == Operation::Local) {
-    const LocalId local{program.body[index].imm};
-    if (in_source(program.body[local].name)) break;
-    const auto made = std::ranges::find_if(program.body.stmts, [&](const Stmt& stmt) {
-      const Let* let = std::get_if<Let>(&stmt);
-      return let != nullptr && let->local == local;
-    });
-    if (made == program.body.stmts.end()) break;
-    index = std::get<Let>(*made).value;
-  }
-  return print_expr(program.body, program.buffers, index, kLong);
 }
 
 // Rows of cells in columns; the last cell of a row is as long as it is.
@@ -116,12 +154,12 @@ std::uint32_t width_of(const Lowered& variant, std::size_t access) {
 }
 
 // Pairs of a product and a mul_high of which one multiplication makes both.
-std::vector<std::string> whole_products(const Lowered& variant) {
+std::vector<std::string> whole_products(const Lowered& variant, const Readable& shown) {
   std::vector<std::string> list;
   const Program& program = variant.program;
   for (std::uint32_t i = 0; i < program.body.exprs.size(); ++i) {
     if (!variant.products[i] || program.body.exprs[i].op != Operation::MulHigh) continue;
-    list.push_back(print_expr(program.body, program.buffers, ExprId{i}, kLong));
+    list.push_back(shown.text(ExprId{i}));
   }
   return list;
 }
@@ -135,23 +173,24 @@ struct Explained {
 Explained explain_bounds(const Lowered& variant, const Program& source) {
   constexpr std::string_view kVerdicts[] = {"checked", "proved", "specialised"};
   const Program& program = variant.program;
+  const Readable shown = readable(program, source);
   const std::vector<bool> data = depends_on_data(program);
   std::array<std::size_t, 3> counts{};  // of each verdict
   std::vector<std::array<std::string, 4>> rows;
   JsonList accesses;
   for (const CheckedAccess& access : variant.bounds.accesses) {
-    const std::uint32_t line = variant.lines.empty() ? 0 : variant.lines[access.stmt.index];
+    const std::uint32_t line = line_of(variant, access.stmt);
     const std::string path = path_of(program.body, access.stmt);
     const std::string kind = access.load.exists()                                       ? "load"
                              : std::holds_alternative<Store>(program.body[access.stmt]) ? "store"
                                                                                         : "atomic";
     const std::string& buffer = program.buffers[access.buffer.index].name;
-    const std::string index = written_index(program, source, access.index);
+    const std::string index = shown.text(access.index);
     const std::string shape = text(variant.shapes[access.index]);
     const auto number = static_cast<std::size_t>(access.verdict);
     const std::string verdict(kVerdicts[number]);
     const std::uint32_t width = width_of(variant, rows.size());
-    std::string why = reason(program, data, access);
+    std::string why = reason(shown, data, access);
     if (width > 1) why += (why.empty() ? "" : "; ") + std::to_string(width) + " elements at once";
     ++counts[number];
     const std::string place = line > 0 ? "line " + std::to_string(line) : path;
@@ -168,7 +207,7 @@ Explained explain_bounds(const Lowered& variant, const Program& source) {
                    " proved, " + std::to_string(counts[2]) + " specialised, " +
                    std::to_string(counts[0]) + " checked\n" + aligned(rows);
   JsonList products;
-  for (const std::string& product : whole_products(variant)) {
+  for (const std::string& product : whole_products(variant, shown)) {
     explained.text += "  both halves of the product of `" + product + "` at once\n";
     products.add(product);
   }
