@@ -99,13 +99,48 @@ std::string head_of(const Readable& shown, StmtId id) {
          shown.text(loop.to) + "`";
 }
 
-// The line of a statement; of one that the optimiser made, the line of the next one, which it was
-// made for. 0: there is none.
-std::uint32_t line_of(const Lowered& variant, StmtId stmt) {
-  if (variant.lines.empty()) return 0;
-  const auto rest = std::span(variant.lines).subspan(stmt.index);
-  const auto line = std::ranges::find_if(rest, [](std::uint32_t each) { return each > 0; });
-  return line == rest.end() ? 0 : *line;
+struct Lines {
+  std::uint32_t first = 0;  // 0: nobody knows
+  std::uint32_t last = 0;
+};
+
+BufferId written_by(const Stmt& stmt) {
+  if (const Store* store = std::get_if<Store>(&stmt)) return store->buffer;
+  if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) return atomic->buffer;
+  return {};
+}
+
+// The lines of all statements that write a buffer.
+Lines lines_of_writes(const Linked& source, std::string_view buffer) {
+  const Program& program = source.program();
+  Lines lines;
+  for (std::size_t i = 0; i < source.source().lines.size(); ++i) {
+    const BufferId id = written_by(program.body.stmts[i]);
+    if (!id.exists() || program.buffers[id.index].name != buffer) continue;
+    const std::uint32_t line = source.source().lines[i];
+    lines.first = lines.first == 0 ? line : std::min(lines.first, line);
+    lines.last = std::max(lines.last, line);
+  }
+  return lines;
+}
+
+// Where a statement comes from. What only computes and has no line was made for what follows it;
+// one of several that write a buffer is one of them.
+Lines lines_of(const Lowered& variant, const Linked& source, StmtId stmt) {
+  for (std::size_t i = stmt.index; i < variant.lines.size(); ++i) {
+    if (variant.lines[i] > 0) return {variant.lines[i], variant.lines[i]};
+    const BufferId buffer = written_by(variant.program.body.stmts[i]);
+    if (buffer.exists()) {
+      return lines_of_writes(source, variant.program.buffers[buffer.index].name);
+    }
+  }
+  return {};
+}
+
+std::string place_text(const Lines& lines, const std::string& path) {
+  if (lines.first == 0) return path;
+  if (lines.first == lines.last) return "line " + std::to_string(lines.first);
+  return "lines " + std::to_string(lines.first) + ".." + std::to_string(lines.last);
 }
 
 // Why an access is as it is.
@@ -170,16 +205,16 @@ struct Explained {
   JsonObject json;
 };
 
-Explained explain_bounds(const Lowered& variant, const Program& source) {
+Explained explain_bounds(const Lowered& variant, const Linked& source) {
   constexpr std::string_view kVerdicts[] = {"checked", "proved", "specialised"};
   const Program& program = variant.program;
-  const Readable shown = readable(program, source);
+  const Readable shown = readable(program, source.program());
   const std::vector<bool> data = depends_on_data(program);
   std::array<std::size_t, 3> counts{};  // of each verdict
   std::vector<std::array<std::string, 4>> rows;
   JsonList accesses;
   for (const CheckedAccess& access : variant.bounds.accesses) {
-    const std::uint32_t line = line_of(variant, access.stmt);
+    const Lines lines = lines_of(variant, source, access.stmt);
     const std::string path = path_of(program.body, access.stmt);
     const std::string kind = access.load.exists()                                       ? "load"
                              : std::holds_alternative<Store>(program.body[access.stmt]) ? "store"
@@ -193,10 +228,9 @@ Explained explain_bounds(const Lowered& variant, const Program& source) {
     std::string why = reason(shown, data, access);
     if (width > 1) why += (why.empty() ? "" : "; ") + std::to_string(width) + " elements at once";
     ++counts[number];
-    const std::string place = line > 0 ? "line " + std::to_string(line) : path;
-    rows.push_back({place + ": " + kind + " " + buffer + "[" + index + "]", shape, verdict, why});
+    rows.push_back({place_text(lines, path) + ": " + kind + " " + buffer + "[" + index + "]", shape, verdict, why});
     JsonObject each;
-    each.add("line", line).add("path", path).add("kind", kind).add("buffer", buffer);
+    each.add("line", lines.first).add("end_line", lines.last).add("path", path).add("kind", kind).add("buffer", buffer);
     each.add("index", index).add("shape", shape).add("verdict", verdict).add("reason", why);
     each.add("elements", width);
     accesses.add(each);
@@ -334,7 +368,7 @@ Result<int> run_opt(const Invocation& invocation, const Console& console) {
             ? lower(*result, target, facts_of(program, request->grid, contents), &linked)
             : lower(*result, target, &linked);
     if (plan->explains) {
-      const Explained explained = explain_bounds(lowered, program);
+      const Explained explained = explain_bounds(lowered, linked);
       add(explained.text);
       bounds.add(explained.json);
       continue;
