@@ -48,10 +48,11 @@ Result<Grid> read_grid(const Invocation& invocation) {
 }
 
 // How many zeros a read_write buffer starts as without --in: as many as it declares, or one for
-// each invocation of --over; 0 where neither is known.
-Wide default_count(const BufferDecl& buffer, const std::optional<Ids>& over) {
-  if (buffer.access != BufferAccess::ReadWrite) return 0;
-  if (buffer.count != 0 || !over) return buffer.count;
+// each invocation of --over. Nothing where neither is known.
+std::optional<Wide> default_count(const BufferDecl& buffer, const std::optional<Ids>& over) {
+  if (buffer.access != BufferAccess::ReadWrite) return {};
+  if (buffer.count != 0) return buffer.count;
+  if (!over) return {};
   return Wide{(*over)[0]} * (*over)[1] * (*over)[2];
 }
 
@@ -88,8 +89,8 @@ std::vector<Diagnostic> read_contents(const Invocation& invocation, const Consol
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];
     if (given[i] || buffer.access == BufferAccess::Workgroup) continue;
-    if (const Wide count = default_count(buffer, over); count != 0) {
-      Result<Bytes> zeros = read_data(buffer, "zeros:" + decimal(count), budget, console);
+    if (const std::optional<Wide> count = default_count(buffer, over)) {
+      Result<Bytes> zeros = read_data(buffer, "zeros:" + decimal(*count), budget, console);
       append(wrong, zeros.diagnostics());
       if (zeros.ok()) request.contents[i] = std::move(*zeros);
       continue;
