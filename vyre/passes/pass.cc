@@ -12,14 +12,23 @@ namespace {
 
 // The order of the passes, and which of them may find more in what one has changed. Of those that
 // are due, the first one runs next.
-enum : unsigned { kUnroll = 1, kShare = 2, kDecide = 4, kBranches = 8, kStrength = 16 };
-constexpr unsigned kAll = 31;
+enum : unsigned {
+  kUnroll = 1,
+  kShare = 2,
+  kDecide = 4,
+  kBranches = 8,
+  kStrength = 16,
+  kArrays = 32,
+};
+constexpr unsigned kAll = 63;
 
 constexpr Pass kPasses[] = {
     {"inline", "expand the calls of ops", nullptr},
     {"unroll", "write short loops out", unroll, kUnroll, kAll & ~kUnroll},
-    {"share", "bind what is wanted more than once, once, outside of loops", share, kShare, kUnroll},
-    {"decide", "replace what ranges decide", decide, kDecide, kUnroll | kStrength},
+    {"arrays", "make locals of arrays whose indices are known", arrays, kArrays, 0},
+    {"share", "bind what is wanted more than once, once, outside of loops", share, kShare, kUnroll | kArrays},
+    {"decide", "replace what ranges decide", decide, kDecide,
+     kUnroll | kArrays | kStrength},
     {"branches", "turn cheap branches into selections", branches, kBranches, kBranches | kStrength},
     {"strength", "share, and divide and multiply by constants more cheaply", strength, kStrength,
      kUnroll | kBranches},
@@ -111,7 +120,9 @@ Shaped run_passes(Program program, std::span<const Pass* const> passes, const Af
 
 Program optimise(Program program, std::span<const Pass* const> passes, const AfterPass& after) {
   if (passes.empty()) ++counters.optimisations;
-  return run_passes(std::move(program), passes, after).program;
+  Program result = run_passes(std::move(program), passes, after).program;
+  drop_unused_memory(result);
+  return result;
 }
 
 Shaped shape_for_gpu(const Program& program) {

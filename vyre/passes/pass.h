@@ -41,6 +41,7 @@ Program optimise(Program program, std::span<const Pass* const> passes = {},
 
 // The passes that keep the launch, of a valid program without calls; each is described where it is
 // written. Nothing where there is nothing to do.
+std::optional<Program> arrays(const Program& program);  // arrays.cc
 std::optional<Program> unroll(const Program& program);  // unroll.cc
 std::optional<Program> unroll_partly(const Program& program);
 std::optional<Program> predicate(const Program& program);  // coarsen.cc
@@ -54,6 +55,9 @@ Program decide_for(const Program& program, const DispatchFacts& facts);
 std::optional<Program> forward(const Program& program);  // share.cc
 std::optional<Program> share(const Program& program);
 std::optional<Program> strength(const Program& program);
+
+// Private and constant memory that nothing mentions any more is not declared any more.
+void drop_unused_memory(Program& program);  // arrays.cc
 
 // A statement has at most about so many expressions.
 std::optional<Program> shorten(const Program& program, std::uint32_t longest);  // shorten.cc

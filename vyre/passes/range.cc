@@ -438,6 +438,12 @@ Range any(DataType type) {
   return type == DataType::Bool ? between(32, 0, 1) : any(range_width(type));
 }
 
+Range range_of_element(DataType element) {
+  const DataType type = loaded_type(element);
+  if (!is_narrow(element) || has_sign(element)) return any(type);
+  return between(range_width(type), 0, (std::uint64_t{1} << lane_bits(element)) - 1);
+}
+
 std::optional<Range> normalise(Range a) { return tighten(a) ? std::optional(a) : std::nullopt; }
 
 // Tight where both are: a bit that the new ends share is shared by each of the old ones.

@@ -46,6 +46,8 @@ inline unsigned range_width(DataType type) {
   return 0;
 }
 Range any(DataType type);  // 0 or 1 for bool
+// Of what is loaded from such an element.
+Range range_of_element(DataType element);
 
 inline bool is_constant(const Range& a) { return a.lo == a.hi; }
 inline bool contains(const Range& a, std::uint64_t value) {

@@ -210,8 +210,8 @@ ExprId Ranges::unknown(DataType type, const Range& range) {
 
 ExprId Ranges::value(ExprId root) {
   return graph_.value(root, [&](const Expr& expr, std::span<const ExprId>) {
-    const DataType element = loaded_type(program_.buffers[expr.imm].element);
-    return unknown(element, any(element));
+    const DataType element = program_.buffers[expr.imm].element;
+    return unknown(loaded_type(element), range_of_element(element));
   });
 }
 
@@ -230,7 +230,10 @@ Range Ranges::computed(ExprId id, Operand operand) {
     }
     case Operation::Local: return unknowns_[expr.imm];
     case Operation::Load: {
-      if (facts_ == nullptr || nodes_[args[0]].op != Operation::Literal) return any(type);
+      const BufferDecl& buffer = program_.buffers[expr.imm];
+      if (is_narrow(buffer.element)) return range_of_element(buffer.element);
+      const bool is_known = facts_ != nullptr && is_bound(buffer.access);
+      if (!is_known || nodes_[args[0]].op != Operation::Literal) return any(type);
       const std::vector<std::uint32_t>& words = facts_->uniforms[expr.imm];
       const std::uint32_t index = nodes_[args[0]].imm;
       if (width != 32 || index >= words.size()) return any(type);

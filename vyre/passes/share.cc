@@ -219,6 +219,16 @@ class Sharing {
                                          : loaded(BufferId{expr.imm}, args[0]);
     }));
   }
+  // What a load gives of an element to which a value was stored.
+  ExprId cut_to(DataType element, ExprId value) {
+    if (!is_narrow(element)) return value;
+    const std::uint32_t bits = lane_bits(element);
+    if (!has_sign(element)) {
+      return make_.make(Operation::BitAnd, {value, make_.number((std::uint32_t{1} << bits) - 1)});
+    }
+    const ExprId count = make_.number(32 - bits);
+    return make_.make(Operation::Shr, {make_.make(Operation::Shl, {value, count}), count});
+  }
   // What an element of memory that others write holds. A store out of bounds does nothing.
   ExprId loaded(BufferId buffer, ExprId index) {
     const Memory::Element* element = memory_.find(buffer, index);
@@ -384,7 +394,8 @@ class Sharing {
             stmt, [&](const Let& let) { declare(let); },
             [&](const Assign& assign) { give(assign.local, root_values_.back()); },
             [&](const Store& store) {
-              const ExprId value = root_values_.back();
+              const DataType element = program_.buffers[store.buffer.index].element;
+              const ExprId value = known(cut_to(element, root_values_.back()));
               const bool is_known = !values_[value.index].loads;
               memory_.stored(store.buffer, root_values_[first_root_.back()],
                              is_known ? value : ExprId{}, at_);
@@ -426,7 +437,12 @@ class Sharing {
     first_root_.push_back(static_cast<std::uint32_t>(root_values_.size()));
   }
 
-  // The statements that somebody can notice, and those that they depend on.
+  bool is_private(BufferId buffer) const {
+    return program_.buffers[buffer.index].access == BufferAccess::Private;
+  }
+
+  // The statements that somebody can notice, and those that they depend on. Stores to memory of an
+  // invocation are noticed where it loads from that.
   void find_live() {
     live_.resize(body_.stmts.size());
     read_.resize(body_.locals.size());
@@ -439,10 +455,13 @@ class Sharing {
       live_[id.index] = true;
       work.push_back(id);
     };
+    std::vector<std::vector<StmtId>> private_stores(program_.buffers.size());
     for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
       const Stmt& stmt = body_.stmts[i];
       if (!reached_[i]) continue;
-      if (std::holds_alternative<Store>(stmt) || std::holds_alternative<Atomic>(stmt) ||
+      if (const Store* store = std::get_if<Store>(&stmt); store && is_private(store->buffer)) {
+        private_stores[store->buffer.index].emplace_back(i);
+      } else if (std::holds_alternative<Store>(stmt) || std::holds_alternative<Atomic>(stmt) ||
           waits(stmt) || std::holds_alternative<Return>(stmt)) {
         need(StmtId{i});
       } else if (std::holds_alternative<Break>(stmt)) {
@@ -474,6 +493,9 @@ class Sharing {
         if (expr.op != Operation::Local) continue;
         if (const Leaf* leaf = leaf_of(expr)) {
           if (leaf->local.exists()) read_[leaf->local.index] = true;
+          if (leaf->buffer.exists()) {
+            for (StmtId store : std::exchange(private_stores[leaf->buffer.index], {})) need(store);
+          }
           for (std::uint32_t at = leaf->inputs; at != kNowhere; at = inputs_[at].next) {
             need(inputs_[at].stmt);
             reads.push_back(inputs_[at].leaf);

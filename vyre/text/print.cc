@@ -58,6 +58,7 @@ class Printer {
     line_starts_.push_back(static_cast<std::uint32_t>(out.size()));
   }
   void statements(const Body& body, std::span<const BufferDecl> buffers);
+  void table(std::string_view name, DataType element, const Contents& contents);
   void tables(const Body& body);
   void begin(const Expr& expr);
   void end(const Expr& expr);
@@ -65,32 +66,40 @@ class Printer {
   const std::string& name(LocalId id) const { return (*body_)[id].name; }
 
   std::vector<std::uint32_t> line_starts_;
-  std::set<std::string> printed_;  // the tables that the text has
+  std::set<std::string, std::less<>> printed_;  // the tables that the text has
   // Of what is being printed.
   const Body* body_ = nullptr;
   std::span<const BufferDecl> buffers_;
   std::size_t limit_ = ~std::size_t{0};
 };
 
+void Printer::table(std::string_view name, DataType element, const Contents& contents) {
+  if (!printed_.emplace(name).second) return;
+  const std::vector<std::byte>& bytes = contents.bytes();
+  const auto count = static_cast<std::uint32_t>(bytes.size() / stride(element));
+  line();
+  out += "const " + std::string(name) + ": ";
+  out += argument_text(array_type(element, count)) + " = [";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (i > 0) out += ", ";
+    // The stated type makes a suffix unnecessary.
+    std::string text = print_literal({loaded_type(element), load_element(element, bytes, i)});
+    if (!is_vector(element)) text = text.substr(0, text.find_first_of("iu"));
+    out += text;
+  }
+  out += ']';
+}
+
 // The constants that a body mentions come before its item, each once in a text.
 void Printer::tables(const Body& body) {
-  for (const ConstTable& table : body.tables) {
-    if (!printed_.insert(table.name).second) continue;
-    line();
-    out += "const " + table.name + ": ";
-    out += argument_text(array_type(table.element, table.count())) + " = [";
-    for (std::uint32_t i = 0; i < table.count(); ++i) {
-      if (i > 0) out += ", ";
-      std::string element = print_literal({loaded_type(table.element), load_element(table.element, table.contents.bytes(), i)});
-      if (!is_vector(table.element)) element = element.substr(0, element.find_first_of("iu"));
-      out += element;
-    }
-    out += ']';
-  }
+  for (const ConstTable& each : body.tables) table(each.name, each.element, each.contents);
 }
 
 void Printer::item(const Program& program) {
   tables(program.body);
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access == BufferAccess::Constant) table(buffer.name, buffer.element, buffer.contents);
+  }
   line();
   out += "program " + program.name + " workgroup(";
   const auto& size = program.workgroup_size;

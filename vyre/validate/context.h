@@ -114,6 +114,9 @@ void check_types(Context& context);
 void check_structure(Context& context);
 void check_laws(Context& context);
 void check_uniformity(Context& context);
+void check_tables(Context& context);
+// Of the items of a module in which nothing else is wrong.
+void check_arrays(std::span<Context> contexts, const Callees& callees);
 
 // What is wrong with a call of an op that does not exist, recurses, or calls too deeply. Each chain
 // of calls is reported once, where it passes the limit or closes the circle.

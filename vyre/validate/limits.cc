@@ -41,6 +41,7 @@ void check_names(Context& context) {
   for (std::size_t i = 0; i < context.buffers.size(); ++i) {
     check_name(context, context.buffers[i].name, {Place::Buffer, i});
   }
+  for (const ConstTable& table : context.body.tables) check_name(context, table.name, Place::Name);
   if (context.op != nullptr) {
     check_description(context);
     for (std::size_t i = 0; i < context.op->signature.inputs.size(); ++i) {
@@ -61,6 +62,7 @@ std::uint64_t name_bytes(const Context& context, const Expr& expr) {
   if (expr.op == Operation::Load || expr.op == Operation::Length) {
     return context.buffers[expr.imm].name.size();
   }
+  if (expr.op == Operation::Table) return body.tables[expr.imm].name.size();
   return expr.op == Operation::Call ? body.callees[expr.imm].size() : 0;
 }
 

@@ -18,6 +18,7 @@ void check_item(Context& context) {
   check_structure(context);
   check_laws(context);
   check_uniformity(context);
+  check_tables(context);
 }
 
 // Ids are defined once in the module, and agree with the registry.
@@ -38,9 +39,11 @@ void check_items(const Module& module, const Registry& registry, Findings& findi
   ++counters.validations;
   const Callees callees = resolve_callees(module, registry);
   std::unordered_set<std::string_view> seen;
+  std::vector<Context> contexts;
+  contexts.reserve(module.items.size());
   for (std::size_t i = 0; i < module.items.size(); ++i) {
-    Context context(module.items[i], callees, findings,
-                    parsed != nullptr ? &parsed->positions[i] : nullptr);
+    Context& context = contexts.emplace_back(module.items[i], callees, findings,
+                                             parsed != nullptr ? &parsed->positions[i] : nullptr);
     if (parsed != nullptr) context.spelt = &body_of(parsed->module.items[i]);
     check_definition(context, seen);
     if (parsed == nullptr || parsed->sound[i]) {
@@ -50,6 +53,7 @@ void check_items(const Module& module, const Registry& registry, Findings& findi
       check_types(context);
     }
   }
+  if (findings.empty()) check_arrays(contexts, callees);
 }
 
 // Depth first, so that an op comes after those that it calls. This recurses at most kMaxCallDepth

@@ -1,0 +1,154 @@
+// Makes locals of arrays whose indices are all known: of private memory of which every access names
+// its element by a number. Elements that nobody loads get none. An access out of bounds loads zero
+// and stores nothing.
+#include <map>
+#include <set>
+
+#include "vyre/passes/draft.h"
+#include "vyre/passes/pass.h"
+
+namespace vyre {
+namespace {
+
+constexpr std::size_t kMaxLocals = 1024;  // of a program
+
+class Arrays {
+ public:
+  explicit Arrays(const Program& program)
+      : program_(program), body_(program.body), known_(program.buffers.size()) {
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      known_[i] = program.buffers[i].access == BufferAccess::Private;
+    }
+    any_ = std::ranges::find(known_, true) != known_.end();
+    if (any_) find();
+  }
+  bool finds_any() const { return any_; }
+
+  Program write() {
+    Draft draft(program_, kFold, Draft::Expressions::None);
+    for (auto& [place, local] : locals_) {
+      const BufferDecl& memory = program_.buffers[place.first];
+      local = draft.declare(memory.name + "_" + std::to_string(place.second), memory.element);
+      draft.add(Let{local, zero_of(draft, memory.element)});
+    }
+    Writer writer{*this, draft, std::vector<ExprId>(body_.exprs.size())};
+    rewrite(draft, writer);
+    return std::move(draft).finish();
+  }
+
+ private:
+  using Place = std::pair<std::uint32_t, std::uint32_t>;  // a buffer, and an index
+
+  void find() {
+    std::map<std::uint32_t, std::set<std::uint32_t>> loaded;  // by buffer
+    const auto use = [&](BufferId buffer, ExprId index) {
+      if (body_[index].op != Operation::Literal) known_[buffer.index] = false;
+    };
+    // What no statement mentions is not there: bodies are canonical.
+    for (const Expr& expr : body_.exprs) {
+      if (expr.op != Operation::Load || !known_[expr.imm]) continue;
+      use(BufferId{expr.imm}, expr.args[0]);
+      loaded[expr.imm].insert(body_[expr.args[0]].imm);
+    }
+    std::vector<bool> is_used(known_.size());
+    for (const Stmt& stmt : body_.stmts) {
+      const Store* store = std::get_if<Store>(&stmt);
+      if (store == nullptr || !known_[store->buffer.index]) continue;
+      use(store->buffer, store->index);
+      is_used[store->buffer.index] = true;
+    }
+    std::size_t count = 0;
+    any_ = false;
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      const std::set<std::uint32_t>& indices = loaded[static_cast<std::uint32_t>(i)];
+      known_[i] = known_[i] && count + indices.size() <= kMaxLocals;
+      if (!known_[i]) continue;
+      count += indices.size();
+      any_ = any_ || is_used[i] || !indices.empty();
+      for (std::uint32_t index : indices) {
+        if (index < program_.buffers[i].count) locals_[{static_cast<std::uint32_t>(i), index}] = {};
+      }
+    }
+  }
+
+  static ExprId zero_of(Draft& draft, DataType type) { return draft.make().constant(type, {}); }
+
+  struct Writer {
+    Arrays& plan;
+    Draft& draft;
+    std::vector<ExprId> memo;
+
+    ExprId copied(ExprId root) {
+      return copy_expr(draft, root, memo,
+                       [&](ExprId, const Expr& expr, std::span<const ExprId>) -> ExprId {
+                         if (expr.op != Operation::Load || !plan.known_[expr.imm]) return {};
+                         const LocalId local = plan.local_of(BufferId{expr.imm}, expr.args[0]);
+                         if (local.exists()) return draft.make().local(local);
+                         return zero_of(draft, plan.program_.buffers[expr.imm].element);
+                       });
+    }
+    Keep statement(StmtId, const Stmt& source) {
+      const Store* store = std::get_if<Store>(&source);
+      if (store != nullptr && plan.known_[store->buffer.index]) {
+        const LocalId local = plan.local_of(store->buffer, store->index);
+        if (local.exists()) draft.add(Assign{local, copied(store->value)});
+        return Keep::Nothing;
+      }
+      return put_or_fold(draft, with_roots(source, [&](ExprId root) { return copied(root); }));
+    }
+  };
+
+  LocalId local_of(BufferId buffer, ExprId index) const {
+    const auto found = locals_.find({buffer.index, body_[index].imm});
+    return found == locals_.end() ? LocalId{} : found->second;
+  }
+
+  const Program& program_;
+  const Body& body_;
+  std::vector<bool> known_;           // by buffer: all indices are
+  std::map<Place, LocalId> locals_;   // of the elements that are loaded
+  bool any_ = false;
+};
+
+}  // namespace
+
+std::optional<Program> arrays(const Program& program) {
+  Arrays pass(program);
+  if (!pass.finds_any()) return std::nullopt;
+  return pass.write();
+}
+
+void drop_unused_memory(Program& program) {
+  std::vector<bool> is_used(program.buffers.size());
+  Body& body = program.body;
+  const auto has_buffer = [](const Expr& expr) {
+    return expr.op == Operation::Load || expr.op == Operation::Length;
+  };
+  const auto for_each_use = [&](auto visit) {
+    for (Expr& expr : body.exprs) {
+      if (has_buffer(expr)) visit(expr.imm);
+    }
+    for (Stmt& stmt : body.stmts) {
+      std::visit(
+          [&](auto& s) {
+            if constexpr (requires { s.buffer; }) visit(s.buffer.index);
+          },
+          stmt);
+    }
+  };
+  for_each_use([&](std::uint32_t buffer) { is_used[buffer] = true; });
+  std::vector<BufferDecl> kept;
+  std::vector<std::uint32_t> numbers(program.buffers.size());
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    BufferDecl& buffer = program.buffers[i];
+    const bool is_own =
+        buffer.access == BufferAccess::Private || buffer.access == BufferAccess::Constant;
+    if (is_own && !is_used[i]) continue;
+    numbers[i] = static_cast<std::uint32_t>(kept.size());
+    kept.push_back(std::move(buffer));
+  }
+  program.buffers = std::move(kept);
+  for_each_use([&](std::uint32_t& buffer) { buffer = numbers[buffer]; });
+}
+
+}  // namespace vyre
