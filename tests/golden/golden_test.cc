@@ -1,8 +1,8 @@
 // The golden cases: each FOLDER/CASE.vyre or CASE.hex has beside it, in CASE.out, what `vyre` says
 // about it. VYRE_UPDATE=1 rewrites the expectations.
 //
-// First lines `// run: ARGUMENTS` say how `vyre` is called, with %s for the file; without them the
-// call is `check %s`. A .hex case is a wire file: bytes in hexadecimal, `#` starts a comment, and a
+// First lines `// run: ARGUMENTS` say how `vyre` is called, with %s for the file and %d for its
+// folder; without them the call is `check %s`. A .hex case is a wire file: bytes in hexadecimal, `#` starts a comment, and a
 // line `seal` puts the right length and digest into the header.
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -82,7 +82,12 @@ std::vector<std::vector<std::string>> calls_of(std::string_view text, const std:
   for (std::string_view line : lines) {
     std::vector<std::string>& arguments = calls.emplace_back();
     for (std::string_view word : split(line, ' ')) {
-      arguments.emplace_back(word == "%s" ? path : std::string(word));
+      constexpr std::string_view kFolderMark = "%d";
+      std::string& argument = arguments.emplace_back(word == "%s" ? path : std::string(word));
+      const std::size_t at = argument.find(kFolderMark);
+      if (at != argument.npos) {
+        argument.replace(at, kFolderMark.size(), fs::path(path).parent_path().string());
+      }
     }
   }
   return calls;
@@ -92,7 +97,7 @@ CommandResult run(const std::vector<std::string>& arguments) {
   return run_vyre(std::vector<std::string_view>(arguments.begin(), arguments.end()));
 }
 
-// The contents of a .out file. The path of the case appears in it without its folders.
+// The contents of a .out file. Paths in the folder of the case appear in it without their folders.
 std::string describe(const CommandResult& result, const std::string& path) {
   std::string text = "exit " + std::to_string(result.status) + "\n";
   for (const auto& [title, part] : {std::pair("stdout", &result.out), {"stderr", &result.err}}) {
@@ -100,9 +105,9 @@ std::string describe(const CommandResult& result, const std::string& path) {
     text += std::string("--- ") + title + "\n" + *part;
     if (!part->ends_with('\n')) text += "\n--- (without a new line at its end)\n";
   }
-  const std::string name = fs::path(path).filename();
-  for (std::size_t at = text.find(path); at != text.npos; at = text.find(path, at)) {
-    text.replace(at, path.size(), name);
+  const std::string folder = fs::path(path).parent_path().string() + "/";
+  for (std::size_t at = text.find(folder); at != text.npos; at = text.find(folder, at)) {
+    text.erase(at, folder.size());
   }
   return text;
 }

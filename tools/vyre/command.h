@@ -87,6 +87,9 @@ std::string help_of(const Verb& verb);
 // What `vyre lower --to` can print.
 inline constexpr std::string_view kForms = "llvm|asm|ptx";
 
+// How `vyre run` can show numbers.
+inline constexpr std::string_view kNumberFormats = "auto|dec|hex|bin";
+
 // Runs `vyre` with these arguments (without the program's own name).
 int run_command(std::span<const std::string_view> arguments, const Console& console);
 
@@ -144,7 +147,7 @@ Result<std::vector<std::size_t>> chosen_programs(const Loaded& loaded,
 Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t limit,
                                           const Console& console);
 
-// The files that a command reads: its operands, and `@PATH` of --in.
+// The files that a command reads: its operands, and `@PATH` of --in and --expect.
 std::vector<std::string_view> inputs_of(const Invocation& invocation);
 
 // Whether a file can be written, as far as one can know in advance; otherwise I002. U004 if it is

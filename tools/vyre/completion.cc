@@ -1,5 +1,6 @@
 // `vyre completion`: scripts for shells and the manual page, from the table of verbs.
 #include <functional>
+#include <set>
 
 #include "tools/vyre/command.h"
 #include "vyre/backends/backend.h"
@@ -7,6 +8,7 @@
 #include "vyre/base/text.h"
 #include "vyre/compile.h"
 #include "vyre/library/registry.h"
+#include "vyre/passes/lower.h"
 #include "vyre/passes/pass.h"
 
 namespace vyre {
@@ -37,9 +39,24 @@ std::string operand_words(const Verb& verb) {
       if (!is_form(row.op) && row.precedence == 0) out += std::string(row.text) + " ";
     }
     out += words(all_atomics(), &AtomicInfo::text);
+    out += words(all_collectives(), &CollectiveInfo::text) + "select len ";
   }
   if (verb.operand == "WORD" || verb.operand == "ID") out += words(Registry().ids());
   return out;
+}
+
+// The values of options, where these are known.
+std::vector<std::pair<std::string_view, std::string>> known_values() {
+  const std::string passes = words(all_passes(), &Pass::name);
+  const auto choices = [](std::string_view all) { return words(parts_of(all, '|')); };
+  return {{"--backend", "all " + words(all_backends(), &Backend::name)},
+          {"--to", choices(kForms)},
+          {"--format", choices(kNumberFormats)},
+          {"--cpu", words(cpu_targets())},
+          {"--pass", passes},
+          {"--print-after", passes + "all "},
+          {"--without", words(all_capabilities(), &CapabilityInfo::name)},
+          {"--schedule", "sequential reverse round-robin random mixed "}};
 }
 
 // A script with the options and operands of each verb, and the values of options where these are
@@ -52,18 +69,18 @@ std::string script(std::string_view shell, char open, char close) {
                " operands=" + in(operand_words(verb)) + " ;;\n";
     summaries += "      '" + std::string(verb.name) + ":" + std::string(verb.summary) + "'\n";
   }
-  const std::string passes = words(all_passes(), &Pass::name);
-  const std::pair<std::string_view, std::string> kKnown[] = {
-      {"--backend", "all " + join(all_backends(), " ", &Backend::name)},
-      {"--to", join(parts_of(kForms, '|'), " ")},
-      {"--cpu", words(cpu_targets())},
-      {"--pass", passes},
-      {"--print-after", passes + "all"},
-      {"--schedule", "sequential reverse round-robin random mixed"}};
-  for (const auto& [option, known] : kKnown) {
+  for (const auto& [option, known] : known_values()) {
     values += "    " + std::string(option) + ") values=" + in(known) + " ;;\n";
   }
+  std::set<std::string_view> files;  // options that take the name of one
+  for (const Verb& verb : all_verbs()) {
+    for (const Option& option : verb.options) {
+      if (option.value == "FILE") files.insert({option.name, option.letter});
+    }
+  }
+  files.erase("");
   return replaced(help_text(shell), {{"@VERBS@", words(all_verbs(), &Verb::name)},
+                                     {"@FILES@", join(files, "|")},
                                      {"@OPTIONS@", options},
                                      {"@SUMMARIES@", summaries},
                                      {"@VALUES@", values}});
@@ -73,21 +90,31 @@ std::string fish() {
   const auto quoted = [](std::string_view text) {
     return "'" + replaced(text, {{"\\", "\\\\"}, {"'", "\\'"}}) + "'";
   };
-  std::string out =
-      "# fish completion for vyre: vyre completion fish > ~/.config/fish/completions/vyre.fish\n";
+  const auto values = known_values();
+  std::string out;
   for (const Verb& verb : all_verbs()) {
     out += "complete -c vyre -n __fish_use_subcommand -f -a " + std::string(verb.name) + " -d " +
            quoted(verb.summary) + "\n";
     const std::string after =
         "complete -c vyre -n '__fish_seen_subcommand_from " + std::string(verb.name) + "' ";
     for (const Option& option : verb.options) {
-      // As words and not as options with -l, so that all shells show the same.
-      out += after + "-a " + std::string(option.name) + " -d " + quoted(option.help) + "\n";
+      out += after + "-l " + std::string(option.name.substr(2));
+      if (!option.letter.empty()) out += " -s " + std::string(option.letter.substr(1));
+      const auto known =
+          std::ranges::find(values, option.name, [](const auto& each) { return each.first; });
+      if (option.name == "--program") {
+        out += " -x -a '(__vyre_programs)'";
+      } else if (known != values.end()) {
+        out += " -x -a " + quoted(known->second);
+      } else if (!option.value.empty()) {
+        out += " -r";
+      }
+      out += " -d " + quoted(option.help) + "\n";
     }
     const std::string operands = operand_words(verb);
     if (!operands.empty()) out += after + "-f -a " + quoted(operands) + "\n";
   }
-  return out;
+  return replaced(help_text("fish"), {{"@COMMANDS@", out}});
 }
 
 // Text as roff takes it, which is ASCII; a line that begins with a dot would be a command.

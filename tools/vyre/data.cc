@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tools/vyre/image.h"
+#include "tools/vyre/npy.h"
 #include "vyre/base/random.h"
 #include "vyre/base/text.h"
 #include "vyre/base/zeroed.h"
@@ -159,7 +161,7 @@ Result<Bytes> read_counted(const BufferDecl& buffer, std::string_view form, std:
   return bytes;
 }
 
-Result<Bytes> read_data_file(std::string_view path, std::uint64_t budget, const Console& console) {
+Result<Bytes> read_whole(std::string_view path, std::uint64_t budget, const Console& console) {
   struct stat status{};
   const bool regular =
       path != "-" && stat(std::string(path).c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -169,6 +171,21 @@ Result<Bytes> read_data_file(std::string_view path, std::uint64_t budget, const 
   Result<Bytes> bytes = read_bytes(path, budget, console);
   if (bytes.ok() && bytes->size() > budget) return no_memory(bytes->size());
   return bytes;
+}
+
+// What a file of that name holds: an array, a picture, or the bytes as they are.
+Result<Bytes> read_data_file(const BufferDecl& buffer, std::string_view path, std::uint64_t budget,
+                             const Console& console) {
+  Result<Bytes> bytes = read_whole(path, budget, console);
+  const bool is_npy = path.ends_with(".npy");
+  const bool is_png = path.ends_with(".png") && buffer.element != DataType::Bytes;
+  if (!bytes.ok() || (!is_npy && !is_png)) return bytes;
+  Result<Bytes> contents =
+      is_npy ? read_npy(buffer, *bytes, budget) : read_pixels(buffer, *bytes, budget);
+  if (contents.ok()) return contents;
+  std::vector<Diagnostic> wrong = contents.diagnostics();
+  for (Diagnostic& diagnostic : wrong) diagnostic.file = path;
+  return wrong;
 }
 
 // --- Text ---------------------------------------------------------------------------------------
@@ -185,6 +202,24 @@ std::string scalar_text(DataType type, Wide number) {
   if (type == DataType::Bool && number <= 1) return number != 0 ? "true" : "false";
   if (has_sign(type)) return std::to_string(static_cast<std::int32_t>(number));
   return decimal(number);
+}
+
+// A lane as a format writes it; in hexadecimal and binary the bits of its type.
+std::string number_text(DataType type, Wide number, NumberFormat format) {
+  if (type == DataType::Bool && number <= 1) return scalar_text(type, number);
+  const unsigned bits = lane_bits(type);
+  const Wide kept = bits == 128 ? number : number & ((Wide{1} << bits) - 1);
+  switch (format) {
+    case NumberFormat::Automatic:
+    case NumberFormat::Decimal: break;
+    case NumberFormat::Hexadecimal: return "0x" + hex(kept, bits / 4);
+    case NumberFormat::Binary: {
+      std::string digits = "0b";
+      for (unsigned bit = bits; bit-- > 0;) digits += (kept >> bit & 1) != 0 ? '1' : '0';
+      return digits;
+    }
+  }
+  return scalar_text(type, number);
 }
 
 std::size_t lanes_of(DataType type) { return type == DataType::Bytes ? 1 : info(type).lanes; }
@@ -234,13 +269,14 @@ std::string bytes_text(const OutputBuffer& buffer) {
   return rows_text(buffer, buffer.bytes.size(), kPerRow, "byte", row);
 }
 
-// Numbers in columns. Unsigned ones are hexadecimal when most of them fill their type, as hashes
-// and colours do. Both is decided by the values at the two ends, of which the shown ones are a
-// part.
-std::string numbers_text(const OutputBuffer& buffer) {
+// Numbers in columns. Without another choice, unsigned ones are hexadecimal when most of them fill
+// their type, as hashes and colours do. Both is decided by the values at the two ends, of which the
+// shown ones are a part.
+std::string numbers_text(const OutputBuffer& buffer, NumberFormat format) {
   constexpr std::size_t kLine = 80;
   constexpr std::size_t kSample = 256;
-  const DataType type = buffer.element;
+  const bool is_bytes = buffer.element == DataType::Bytes;
+  const DataType type = is_bytes ? DataType::U8 : buffer.element;
   const std::size_t count = buffer.bytes.size() / stride(type);
   const std::size_t lanes = lanes_of(type);
   const auto lane_at = [&](std::size_t i, std::size_t lane) {
@@ -260,10 +296,10 @@ std::string numbers_text(const OutputBuffer& buffer) {
     if (number >> (width_in_bits - width_in_bits / 4) != 0) ++wide;
   });
   const bool is_unsigned = !has_sign(type) && type != DataType::Bool;
-  const bool in_hex = is_unsigned && wide * 2 > all;
-  const auto text_of = [&](Wide number) {
-    return in_hex ? "0x" + hex(number, width_in_bits / 4) : scalar_text(type, number);
-  };
+  if (format == NumberFormat::Automatic) {
+    format = is_unsigned && wide * 2 > all ? NumberFormat::Hexadecimal : NumberFormat::Decimal;
+  }
+  const auto text_of = [&](Wide number) { return number_text(type, number, format); };
   std::size_t width = 0;
   each_of_sample([&](Wide number) { width = std::max(width, text_of(number).size()); });
 
@@ -284,7 +320,7 @@ std::string numbers_text(const OutputBuffer& buffer) {
     }
     return out;
   };
-  return rows_text(buffer, count, per_row, "element", row);
+  return rows_text(buffer, count, per_row, is_bytes ? "byte" : "element", row);
 }
 
 }  // namespace
@@ -340,7 +376,7 @@ std::uint64_t memory_budget() { return physical_memory() / 4; }
 Result<Bytes> read_data(const BufferDecl& buffer, std::string_view data, std::uint64_t& budget,
                         const Console& console) {
   Result<Bytes> bytes = [&]() -> Result<Bytes> {
-    if (data.starts_with('@')) return read_data_file(data.substr(1), budget, console);
+    if (data.starts_with('@')) return read_data_file(buffer, data.substr(1), budget, console);
     const auto [form, rest] = split_at(data, ':');
     if (rest && form == "text") {
       const auto text = std::as_bytes(std::span(*rest));
@@ -383,10 +419,12 @@ Json value_json(DataType type, const Bits& value) {
   return value.lanes[0];
 }
 
-std::string buffer_text(const OutputBuffer& buffer) {
+std::string buffer_text(const OutputBuffer& buffer, NumberFormat format) {
   const std::string head = buffer.name + ": " + std::string(text(buffer.element)) + "[" +
                            std::to_string(buffer.bytes.size() / stride(buffer.element)) + "]\n";
-  return head + (buffer.element == DataType::Bytes ? bytes_text(buffer) : numbers_text(buffer));
+  const bool dumps = buffer.element == DataType::Bytes &&
+                     (format == NumberFormat::Automatic || format == NumberFormat::Hexadecimal);
+  return head + (dumps ? bytes_text(buffer) : numbers_text(buffer, format));
 }
 
 Json buffer_json(const OutputBuffer& buffer) {
@@ -398,17 +436,28 @@ Json buffer_json(const OutputBuffer& buffer) {
   return JsonObject().add("type", text(buffer.element)).add("data", data);
 }
 
+std::string difference(const OutputBuffer& buffer, std::span<const std::byte> other,
+                       std::string_view between) {
+  const DataType type = buffer.element;
+  const auto at = std::ranges::mismatch(buffer.bytes, other).in1 - buffer.bytes.begin();
+  const std::size_t element = static_cast<std::size_t>(at) / stride(type);
+  const auto count = [&](std::size_t bytes) { return plural(bytes / stride(type), "element"); };
+  if (element == std::min(buffer.bytes.size(), other.size()) / stride(type)) {
+    if (buffer.bytes.size() == other.size()) return {};
+    return buffer.name + ": " + count(buffer.bytes.size()) + std::string(between) +
+           count(other.size());
+  }
+  const auto value = [&](std::span<const std::byte> bytes) {
+    return value_text(type, element_at(type, bytes, element));
+  };
+  return buffer.name + "[" + std::to_string(element) + "]: " + value(buffer.bytes) +
+         std::string(between) + value(other);
+}
+
 std::string difference(const Outputs& a, const Outputs& b) {
   for (std::size_t i = 0; i < a.buffers.size(); ++i) {
-    const OutputBuffer& left = a.buffers[i];
-    const OutputBuffer& right = b.buffers[i];
-    const auto at = std::ranges::mismatch(left.bytes, right.bytes).in1 - left.bytes.begin();
-    const std::size_t element = static_cast<std::size_t>(at) / stride(left.element);
-    if (element == left.bytes.size() / stride(left.element)) continue;
-    const auto value = [&](const OutputBuffer& buffer) {
-      return value_text(buffer.element, element_at(buffer.element, buffer.bytes, element));
-    };
-    return left.name + "[" + std::to_string(element) + "]: " + value(left) + " and " + value(right);
+    const std::string differs = difference(a.buffers[i], b.buffers[i].bytes, " and ");
+    if (!differs.empty()) return differs;
   }
   return {};
 }

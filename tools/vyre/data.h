@@ -58,13 +58,20 @@ Json value_json(DataType type, const Bits& value);
 // Element `index` of a buffer. The word of a bool stays as it is.
 Bits element_at(DataType element, std::span<const std::byte> bytes, std::size_t index);
 
+// How numbers are shown. Automatic: decimal, but unsigned numbers that fill their type and `bytes`
+// are hexadecimal.
+enum class NumberFormat : std::uint8_t { Automatic, Decimal, Hexadecimal, Binary };
+
 // The values in rows with their indices; the middle of a long buffer is left out.
-std::string buffer_text(const OutputBuffer& buffer);
+std::string buffer_text(const OutputBuffer& buffer, NumberFormat format = NumberFormat::Automatic);
 
 // {"type":"u32","data":[…]}
 Json buffer_json(const OutputBuffer& buffer);
 
-// Where the results of two runs first differ: "out[3]: 5 and 7". Nothing when they are equal.
+// Where a buffer first differs from other bytes: "out[3]: 5 and 7". Nothing when they are equal.
+std::string difference(const OutputBuffer& buffer, std::span<const std::byte> other,
+                       std::string_view between);
+// Where the results of two runs do.
 std::string difference(const Outputs& a, const Outputs& b);
 
 }  // namespace vyre

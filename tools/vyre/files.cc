@@ -100,9 +100,11 @@ Result<std::vector<std::byte>> read_bytes(std::string_view path, std::uint64_t l
 
 std::vector<std::string_view> inputs_of(const Invocation& invocation) {
   std::vector<std::string_view> paths = invocation.operands;
-  for (std::string_view text : invocation.values("--in")) {
-    const std::string_view data = split_at(text, '=').value.value_or("");
-    if (data.starts_with('@')) paths.push_back(data.substr(1));
+  for (std::string_view option : {"--in", "--expect"}) {
+    for (std::string_view text : invocation.values(option)) {
+      const std::string_view data = split_at(text, '=').value.value_or("");
+      if (data.starts_with('@')) paths.push_back(data.substr(1));
+    }
   }
   return paths;
 }

@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 
 #include <algorithm>
+#include <csetjmp>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -56,6 +58,92 @@ std::array<unsigned, 3> mean(const Picture& picture, std::size_t x0, std::size_t
   return {static_cast<unsigned>(sum[0] / weight), static_cast<unsigned>(sum[1] / weight),
           static_cast<unsigned>(sum[2] / weight)};
 }
+
+// --- libpng -------------------------------------------------------------------------------------
+
+// What libpng reads from, and why it gave up. It leaves functions by jumping, so these have nothing
+// to destroy.
+struct PngInput {
+  std::span<const std::byte> rest;
+  std::array<char, 100> reason;
+};
+
+void give_bytes(png_structp png, png_bytep to, std::size_t count) {
+  PngInput& input = *static_cast<PngInput*>(png_get_io_ptr(png));
+  if (count > input.rest.size()) png_error(png, "it is cut short");
+  std::memcpy(to, input.rest.data(), count);
+  input.rest = input.rest.subspan(count);
+}
+
+[[noreturn]] void give_up(png_structp png, png_const_charp reason) {
+  PngInput& input = *static_cast<PngInput*>(png_get_error_ptr(png));
+  std::snprintf(input.reason.data(), input.reason.size(), "%s", reason);
+  png_longjmp(png, 1);
+}
+
+void pass_over(png_structp, png_const_charp) {}
+
+bool read_png_header(png_structp png, png_infop info) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_read_info(png, info);
+  return true;
+}
+
+// Makes every kind of pixel red, green, blue and opacity, a byte each.
+bool read_png_rows(png_structp png, png_infop info, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_expand(png);
+  png_set_scale_16(png);
+  png_set_gray_to_rgb(png);
+  png_set_add_alpha(png, 0xff, PNG_FILLER_AFTER);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  png_read_image(png, rows);
+  png_read_end(png, nullptr);
+  return true;
+}
+
+class PngReader {
+ public:
+  explicit PngReader(std::span<const std::byte> file) : input_{file, {}} {
+    png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, &input_, give_up, pass_over);
+    info_ = png_create_info_struct(png_);
+    png_set_read_fn(png_, &input_, give_bytes);
+    // Only what pixels need: the rest of a small file may unfold to much.
+    png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+    png_set_user_limits(png_, kMaxSide, kMaxSide);
+  }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+
+  Result<Picture> read(std::uint64_t budget) {
+    if (info_ == nullptr) return diagnose<message::full_machine>();
+    const std::size_t size = input_.rest.size();
+    if (!read_png_header(png_, info_)) return failure();
+    Picture picture{png_get_image_width(png_, info_), png_get_image_height(png_, info_), false, {}};
+    const std::uint64_t stored = png_get_rowbytes(png_, info_) * std::uint64_t{picture.height};
+    // A byte of compressed data stands for at most 1032.
+    constexpr std::uint64_t kMostUnfolded = 1032;
+    if (stored / kMostUnfolded > size) return diagnose<message::bad_png>("it is cut short");
+    const std::uint64_t bytes = std::uint64_t{4} * picture.width * picture.height;
+    if (bytes > budget) return diagnose<message::out_of_memory>(bytes, "this machine");
+    picture.rgba.resize(bytes);
+    std::vector<png_bytep> rows;
+    for (std::size_t y = 0; y < picture.height; ++y) {
+      rows.push_back(picture.rgba.data() + 4 * y * picture.width);
+    }
+    if (!read_png_rows(png_, info_, rows.data())) return failure();
+    return picture;
+  }
+
+ private:
+  Diagnostic failure() const { return diagnose<message::bad_png>(input_.reason.data()); }
+
+  PngInput input_;
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+};
 
 std::string colour_code(int base, const std::array<unsigned, 3>& colour) {
   std::string out = "\x1b[" + std::to_string(base) + ";2";
@@ -155,6 +243,30 @@ std::string png_of(const Picture& picture) {
   std::string bytes(size, '\0');
   if (png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels, 0, nullptr) == 0) return {};
   bytes.resize(size);
+  return bytes;
+}
+
+Result<Picture> read_png(std::span<const std::byte> file, std::uint64_t budget) {
+  return PngReader(file).read(budget);
+}
+
+Result<Bytes> read_pixels(const BufferDecl& buffer, std::span<const std::byte> file,
+                          std::uint64_t budget) {
+  const DataType type = buffer.element;
+  const bool gray = type == DataType::U8;
+  if (!gray && type != DataType::U32 && type != DataType::I32) {
+    return diagnose<message::png_elements>(buffer.name, text(type));
+  }
+  const Result<Picture> picture = read_png(file, budget);
+  if (!picture.ok()) return picture.diagnostics();
+  const auto pixels = std::as_bytes(std::span(picture->rgba));
+  if (!gray) return Bytes(pixels.begin(), pixels.end());
+  Bytes bytes;
+  bytes.reserve(pixels.size() / 4);
+  for (std::size_t i = 0; i < pixels.size(); i += 4) {
+    const std::uint8_t* pixel = &picture->rgba[i];
+    bytes.push_back(std::byte((299 * pixel[0] + 587 * pixel[1] + 114 * pixel[2] + 500) / 1000));
+  }
   return bytes;
 }
 

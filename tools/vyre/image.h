@@ -34,6 +34,14 @@ Picture make_picture(const ImageRequest& request, const OutputBuffer& buffer);
 
 std::string png_of(const Picture& picture);
 
+// The pixels of a PNG file, or I003; their values as they are stored, without regard to gamma and
+// colour profiles, 16 bits rounded to 8. At most `budget` bytes.
+Result<Picture> read_png(std::span<const std::byte> file, std::uint64_t budget);
+// The contents of a buffer of u32 or i32: red in the low byte, then green, blue and opacity. Of one
+// of u8: (299 red + 587 green + 114 blue) / 1000, rounded.
+Result<Bytes> read_pixels(const BufferDecl& buffer, std::span<const std::byte> file,
+                          std::uint64_t budget);
+
 // At most `columns` wide. In colour two pixels share a character, one above the other; without,
 // characters of different darkness show the brightness.
 std::string draw(const Picture& picture, std::size_t columns, bool colour);

@@ -10,6 +10,7 @@
 #include "vyre/library/library.h"
 #include "vyre/passes/inline.h"
 #include "vyre/prove/prove.h"
+#include "vyre/text/lexer.h"
 #include "vyre/vyre.h"
 
 namespace vyre {
@@ -46,6 +47,57 @@ std::string signature_of(const Op& op) {
   return out + ") -> " + std::string(text(op.signature.output));
 }
 
+// How it is written: `atomic_add(buffer[i], value)`.
+std::string applied(const AtomicInfo& row) {
+  constexpr std::string_view kOperands[] = {"", ", value", ", expected, value"};
+  return std::string(row.text) + "(buffer[i]" + std::string(kOperands[row.operands]) + ")";
+}
+std::string applied(const CollectiveInfo& row) {
+  return std::string(row.text) + (row.chooses() ? "(value, invocation)" : "(value)");
+}
+
+// What else programs are made of: the other expressions, and statements that begin with a word.
+struct Form {
+  std::string name;
+  std::string text;
+  std::string_view meaning;
+};
+
+const std::vector<Form>& all_forms() {
+  static const std::vector<Form> all = [] {
+    std::vector<Form> forms;
+    constexpr std::pair<Operation, std::string_view> kExpressions[] = {
+        {Operation::Select, "select(c, a, b)"},
+        {Operation::Length, "len(buffer)"},
+        {Operation::Count, "len(array)"},
+        {Operation::InvocationId, "invocation_id.x"},
+        {Operation::WorkgroupId, "workgroup_id.x"},
+        {Operation::LocalId, "local_id.x"},
+        {Operation::NumWorkgroups, "num_workgroups.x"},
+        {Operation::Vec2, "vec2u32(a, b)"},
+        {Operation::Vec4, "vec4u32(a, b, c, d)"}};
+    for (const auto& [op, text] : kExpressions) {
+      const std::string_view name = text.substr(0, text.find_first_of("(."));
+      forms.push_back({std::string(name), std::string(text), info(op).meaning});
+    }
+    constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
+#define STATEMENT(name, tag, meaning) {#name, meaning},
+#include "vyre/ir/ops.def"
+    };
+    constexpr std::pair<std::string_view, std::string_view> kStatements[] = {
+        {"Let", "let x = a"},   {"If", "if c { … } else { … }"}, {"For", "for k in a..b { … }"},
+        {"Break", "break"},     {"Continue", "continue"},        {"Return", "return"},
+        {"Barrier", "barrier"},
+    };
+    for (const auto& [name, text] : kStatements) {
+      const auto row = std::ranges::find(kMeanings, name, [](const auto& each) { return each.first; });
+      forms.push_back({std::string(split_at(text, ' ').name), std::string(text), row->second});
+    }
+    return forms;
+  }();
+  return all;
+}
+
 std::string laws_of(const Op& op) { return join(op.laws, " ", print_law); }
 
 std::string_view family_of(std::string_view id) { return id.substr(0, id.rfind('.')); }
@@ -79,10 +131,14 @@ std::string listing(const Registry& registry) {
     if (is_form(row.op)) continue;
     out += "  " + padded(print_applied(row), 18) + std::string(row.meaning) + "\n";
   }
-  out += "\natomics (statements; the result is the value before):\n";
-  for (const AtomicInfo& row : all_atomics()) {
-    out += "  " + padded(row.text, 26) + std::string(row.meaning) + "\n";
-  }
+  const auto list = [&](std::string_view title, const auto& rows, auto text) {
+    out += "\n" + std::string(title) + ":\n";
+    for (const auto& row : rows) out += "  " + padded(text(row), 26) + std::string(row.meaning) + "\n";
+  };
+  const auto word = [](const auto& row) { return row.text; };
+  list("atomics (statements; the result is the value before)", all_atomics(), word);
+  list("collectives (statements, for all invocations of a workgroup)", all_collectives(), word);
+  list("forms", all_forms(), word);
   const Families all = families(registry);
   out += "\nlibrary, " + plural(registry.ids().size(), "op") + " in " + std::to_string(all.size()) +
          " families:\n";
@@ -103,10 +159,19 @@ std::string describe(const OperationInfo& row) {
 }
 
 std::string describe(const AtomicInfo& row) {
-  return std::string(row.text) +
-         (row.operands == 2 ? "(buffer[i], expected, value)\n" : "(buffer[i], value)\n") + "  " +
-         std::string(row.meaning) +
-         "; gives the value before\n  elements: u32 i32 of a read_write buffer\n";
+  const bool gives = row.op != AtomicOp::Load && row.op != AtomicOp::Store;
+  return applied(row) + "\n  " + std::string(row.meaning) +
+         (gives ? "; gives the value before" : "") +
+         "\n  elements: u32 i32 of a read_write buffer\n";
+}
+
+std::string describe(const CollectiveInfo& row) {
+  return applied(row) + "\n  " + std::string(row.meaning) +
+         "\n  values: u32 i32 u64; all invocations of a workgroup take part\n";
+}
+
+std::string describe(const Form& row) {
+  return row.text + "\n  " + std::string(row.meaning) + "\n";
 }
 
 std::string describe(const Op& op, const Registry& registry) {
@@ -130,6 +195,8 @@ struct Topic {
   std::string_view meaning;
   const OperationInfo* operation = nullptr;
   const AtomicInfo* atomic = nullptr;
+  const CollectiveInfo* collective = nullptr;
+  const Form* form = nullptr;
   const Op* op = nullptr;
 };
 using Topics = std::vector<Topic>;
@@ -142,6 +209,12 @@ Topics all_topics(const Registry& registry) {
   }
   for (const AtomicInfo& row : all_atomics()) {
     all.push_back({.name = row.text, .meaning = row.meaning, .atomic = &row});
+  }
+  for (const CollectiveInfo& row : all_collectives()) {
+    all.push_back({.name = row.text, .meaning = row.meaning, .collective = &row});
+  }
+  for (const Form& row : all_forms()) {
+    all.push_back({.name = row.name, .meaning = row.meaning, .form = &row});
   }
   for (const Op* op : registry.all()) {
     all.push_back({.name = op->id, .meaning = op->description, .op = op});
@@ -189,22 +262,25 @@ std::optional<int> rank(std::string_view name, std::string_view description,
   return std::ranges::all_of(words, anywhere) ? std::optional(3) : std::nullopt;
 }
 
-// What fits the words: operations and atomics by their names, then ops, the best first.
+// What fits the words, the best first: of equal ones, what is built in before ops. An operator is
+// found by what it is called.
 Topics search(std::string_view wanted, const Topics& all) {
   const std::vector<std::string> words = words_of(wanted);
   std::map<int, Topics> ranked;
   for (const Topic& each : all) {
-    if (each.operation != nullptr && each.operation->precedence != 0) continue;
-    const std::optional<int> fit = rank(each.name, each.meaning, words);
-    if (!fit || (each.op == nullptr && *fit == 3)) continue;
-    ranked[each.op == nullptr ? -1 : *fit].push_back(each);
+    const bool is_operator = each.operation != nullptr && each.operation->precedence != 0;
+    const std::string_view name = is_operator ? each.operation->name : each.name;
+    const std::optional<int> fit = rank(name, each.meaning, words);
+    if (fit) ranked[*fit].push_back(each);
   }
+  // Who knows the name does not search descriptions.
+  if (ranked.contains(0)) ranked.erase(3);
   Topics found;
   for (const auto& [fit, some] : ranked) found.insert(found.end(), some.begin(), some.end());
   return found;
 }
 
-// One operation, op or family by its name.
+// One operation, op, form or family by its name.
 Topics named(std::string_view wanted, const Topics& all) {
   Topics found;
   const std::string family = std::string(wanted) + (wanted.ends_with('.') ? "" : ".");
@@ -221,27 +297,37 @@ Topics named(std::string_view wanted, const Topics& all) {
 std::string text_of(const Topics& found, const Registry& registry) {
   std::string out;
   const bool in_full = is_one_op(found);
-  for (const auto& [name, meaning, operation, atomic, op] : found) {
+  for (const auto& [name, meaning, operation, atomic, collective, form, op] : found) {
     if (operation != nullptr) out += describe(*operation);
     if (atomic != nullptr) out += describe(*atomic);
+    if (collective != nullptr) out += describe(*collective);
+    if (form != nullptr) out += describe(*form);
     if (op == nullptr) continue;
     out += in_full ? describe(*op, registry)
                    : op->id + signature_of(*op) + "\n    " + op->description + "\n";
   }
-  return in_full || found.back().op == nullptr ? out : out + "\nvyre ops ID shows one of them.\n";
+  const bool has_ops = std::ranges::any_of(found, &Topic::op);
+  return in_full || !has_ops ? out : out + "\nvyre ops ID shows one of them.\n";
 }
 
 std::string json_of(const Topics& found, const Registry& registry) {
-  JsonList operations, atomics, ops;
+  JsonList operations, atomics, collectives, forms, ops;
   const bool in_full = is_one_op(found);
-  for (const auto& [name, meaning, operation, atomic, op] : found) {
+  const auto plain = [](const auto& row) {
+    return JsonObject().add("text", row.text).add("meaning", row.meaning);
+  };
+  for (const auto& [name, meaning, operation, atomic, collective, form, op] : found) {
     JsonObject each;
     if (operation != nullptr) {
       each.add("name", operation->name).add("text", print_applied(*operation));
       each.add("types", types_of(*operation)).add("signature", signature_of(*operation));
       operations.add(each.add("laws", operation->laws).add("meaning", meaning));
     } else if (atomic != nullptr) {
-      atomics.add(each.add("text", name).add("meaning", meaning));
+      atomics.add(plain(*atomic));
+    } else if (collective != nullptr) {
+      collectives.add(plain(*collective));
+    } else if (form != nullptr) {
+      forms.add(plain(*form));
     } else {
       const LibraryEntry* entry = find_library_entry(op->id);
       each.add("id", name).add("signature", signature_of(*op)).add("description", meaning);
@@ -251,7 +337,9 @@ std::string json_of(const Topics& found, const Registry& registry) {
       ops.add(each);
     }
   }
-  return JsonObject().add("operations", operations).add("atomics", atomics).add("ops", ops).line();
+  JsonObject out;
+  out.add("operations", operations).add("atomics", atomics).add("collectives", collectives);
+  return out.add("forms", forms).add("ops", ops).line();
 }
 
 // A row of a table in Markdown.
@@ -269,7 +357,7 @@ std::string code(std::string_view text) {
 
 std::string markdown() {
   std::array<std::string, 3> operations;  // by the number of operands; those with none are forms
-  std::string atomics, laws, library;
+  std::string atomics, collectives, laws, library;
   for (const OperationInfo& row : all_operations()) {
     operations[is_form(row.op) ? 0 : static_cast<std::size_t>(row.arity)] +=
         is_form(row.op) ? row_of({row.name, row.meaning})
@@ -277,6 +365,9 @@ std::string markdown() {
                                   signature_of(row), row.meaning, row.laws});
   }
   for (const AtomicInfo& row : all_atomics()) atomics += row_of({code(row.text), row.meaning});
+  for (const CollectiveInfo& row : all_collectives()) {
+    collectives += row_of({code(applied(row)), row.meaning});
+  }
   for (const LawInfo& row : all_laws()) laws += row_of({code(row.text), row.meaning});
   const Registry registry;
   const Families all = families(registry);
@@ -299,6 +390,7 @@ std::string markdown() {
   return replaced(help_text("operations"), {{"@UNARY@", operations[1]},
                                             {"@BINARY@", operations[2]},
                                             {"@ATOMICS@", atomics},
+                                            {"@COLLECTIVES@", collectives},
                                             {"@FORMS@", operations[0]},
                                             {"@LAWS@", laws},
                                             {"@FAMILIES@", links},
@@ -440,6 +532,9 @@ Result<int> run_ops(const Invocation& invocation, const Console& console) {
   if (!found.empty()) {
     console.print(json ? json_of(found, registry) : text_of(found, registry));
     return kFine;
+  }
+  if (const std::string_view advice = advice_for(wanted); !advice.empty()) {
+    return diagnose<message::foreign_topic>(shorten(wanted), advice);
   }
   std::vector<std::string_view> names;
   for (const Topic& each : all) {

@@ -1,5 +1,6 @@
 // `vyre opt`: prints programs as the passes leave them, and which accesses need no check.
 #include <algorithm>
+#include <set>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/request.h"
@@ -38,30 +39,121 @@ std::string assumption_list(const Lowered& variant, const Program& program) {
 
 constexpr std::size_t kLong = 60;  // of an expression that is shown
 
-// The branch or loop that proves an access, as it is written.
-std::string head_of(const Program& program, StmtId id) {
-  const auto written = [&](ExprId expr) {
-    return print_expr(program.body, program.buffers, expr, kLong);
-  };
-  if (const If* branch = std::get_if<If>(&program.body[id])) {
-    return "`if " + written(branch->condition) + "`";
+// A program to print: locals that the optimiser made are replaced by their values.
+struct Readable {
+  const Program& program;
+  Body body;
+  std::vector<ExprId> written;  // by expression of the program
+
+  std::string text(ExprId expr) const {
+    return print_expr(body, program.buffers, written[expr.index], kLong);
   }
-  const For& loop = std::get<For>(program.body[id]);
-  return "`for " + program.body[loop.variable].name + " in " + written(loop.from) + ".." +
-         written(loop.to) + "`";
+};
+
+// What each local is bound to that no name of the source says and nothing changes.
+std::vector<std::optional<ExprId>> made_locals(const Program& program, const Program& source) {
+  const Body& body = program.body;
+  std::vector<std::optional<ExprId>> values(body.locals.size());
+  for (const Stmt& stmt : body.stmts) {
+    if (const Let* let = std::get_if<Let>(&stmt)) values[let->local.index] = let->value;
+  }
+  for (const Stmt& stmt : body.stmts) {
+    if (const Assign* assign = std::get_if<Assign>(&stmt)) values[assign->local.index].reset();
+  }
+  std::set<std::string_view> names;
+  for (const Local& local : source.body.locals) names.insert(local.name);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (names.contains(body.locals[i].name)) values[i].reset();
+  }
+  return values;
+}
+
+Readable readable(const Program& program, const Program& source) {
+  Readable out{program, program.body, {}};
+  const auto made = made_locals(program, source);
+  // Operands precede users, and what a local is bound to precedes the local.
+  for (std::uint32_t i = 0; i < out.body.exprs.size(); ++i) {
+    Expr& expr = out.body.exprs[i];
+    const auto rewrite = [&](ExprId& operand) { operand = out.written[operand.index]; };
+    const int arity = info(expr.op).arity;
+    for (int operand = 0; operand < arity; ++operand) {
+      rewrite(expr.args[static_cast<std::size_t>(operand)]);
+    }
+    for (std::uint32_t k = 0; arity < 0 && k < expr.args[1].index; ++k) {
+      rewrite(out.body.operands[expr.args[0].index + k]);
+    }
+    const auto value = expr.op == Operation::Local ? made[expr.imm] : std::nullopt;
+    out.written.push_back(value && value->index < i ? out.written[value->index] : ExprId{i});
+  }
+  return out;
+}
+
+// The branch or loop that proves an access, as it is written.
+std::string head_of(const Readable& shown, StmtId id) {
+  const Body& body = shown.program.body;
+  if (const If* branch = std::get_if<If>(&body[id])) {
+    return "`if " + shown.text(branch->condition) + "`";
+  }
+  const For& loop = std::get<For>(body[id]);
+  return "`for " + body[loop.variable].name + " in " + shown.text(loop.from) + ".." +
+         shown.text(loop.to) + "`";
+}
+
+struct Lines {
+  std::uint32_t first = 0;  // 0: nobody knows
+  std::uint32_t last = 0;
+};
+
+BufferId written_by(const Stmt& stmt) {
+  if (const Store* store = std::get_if<Store>(&stmt)) return store->buffer;
+  if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) return atomic->buffer;
+  return {};
+}
+
+// The lines of all statements that write a buffer.
+Lines lines_of_writes(const Linked& source, std::string_view buffer) {
+  const Program& program = source.program();
+  Lines lines;
+  for (std::size_t i = 0; i < source.source().lines.size(); ++i) {
+    const BufferId id = written_by(program.body.stmts[i]);
+    if (!id.exists() || program.buffers[id.index].name != buffer) continue;
+    const std::uint32_t line = source.source().lines[i];
+    lines.first = lines.first == 0 ? line : std::min(lines.first, line);
+    lines.last = std::max(lines.last, line);
+  }
+  return lines;
+}
+
+// Where a statement comes from. What only computes and has no line was made for what follows it;
+// one of several that write a buffer is one of them.
+Lines lines_of(const Lowered& variant, const Linked& source, StmtId stmt) {
+  for (std::size_t i = stmt.index; i < variant.lines.size(); ++i) {
+    if (variant.lines[i] > 0) return {variant.lines[i], variant.lines[i]};
+    const BufferId buffer = written_by(variant.program.body.stmts[i]);
+    if (buffer.exists()) {
+      return lines_of_writes(source, variant.program.buffers[buffer.index].name);
+    }
+  }
+  return {};
+}
+
+std::string place_text(const Lines& lines, const std::string& path) {
+  if (lines.first == 0) return path;
+  if (lines.first == lines.last) return "line " + std::to_string(lines.first);
+  return "lines " + std::to_string(lines.first) + ".." + std::to_string(lines.last);
 }
 
 // Why an access is as it is.
-std::string reason(const Program& program, const std::vector<bool>& data,
+std::string reason(const Readable& shown, const std::vector<bool>& data,
                    const CheckedAccess& access) {
   if (access.verdict == CheckedAccess::Verdict::Checked) {
     return data[access.index.index] ? "the index comes from data" : "";
   }
   std::string why;
-  if (access.guard.exists()) why = head_of(program, access.guard);
+  if (access.guard.exists()) why = head_of(shown, access.guard);
   for (const auto& [shorter, longer] : access.orders) {
     const Assumption order{Assumption::Kind::Order, 0, shorter, longer, 0, 0};
-    why += (why.empty() ? "" : ", ") + text(order, program);
+    why += (why.empty() ? "" : ", ") + text(order, shown.program);
   }
   if (access.verdict == CheckedAccess::Verdict::Proved && why.empty()) {
     why = "at most " + std::to_string(access.most);
@@ -70,25 +162,6 @@ std::string reason(const Program& program, const std::vector<bool>& data,
     why += why.empty() ? "this dispatch" : ", this dispatch";
   }
   return why;
-}
-
-// The index as the source writes it where it can be told: a local that the optimiser made is
-// replaced by its value.
-std::string written_index(const Program& program, const Program& source, ExprId index) {
-  const auto in_source = [&](const std::string& name) {
-    return std::ranges::find(source.body.locals, name, &Local::name) != source.body.locals.end();
-  };
-  while (program.body[index].op == Operation::Local) {
-    const LocalId local{program.body[index].imm};
-    if (in_source(program.body[local].name)) break;
-    const auto made = std::ranges::find_if(program.body.stmts, [&](const Stmt& stmt) {
-      const Let* let = std::get_if<Let>(&stmt);
-      return let != nullptr && let->local == local;
-    });
-    if (made == program.body.stmts.end()) break;
-    index = std::get<Let>(*made).value;
-  }
-  return print_expr(program.body, program.buffers, index, kLong);
 }
 
 // Rows of cells in columns; the last cell of a row is as long as it is.
@@ -116,12 +189,12 @@ std::uint32_t width_of(const Lowered& variant, std::size_t access) {
 }
 
 // Pairs of a product and a mul_high of which one multiplication makes both.
-std::vector<std::string> whole_products(const Lowered& variant) {
+std::vector<std::string> whole_products(const Lowered& variant, const Readable& shown) {
   std::vector<std::string> list;
   const Program& program = variant.program;
   for (std::uint32_t i = 0; i < program.body.exprs.size(); ++i) {
     if (!variant.products[i] || program.body.exprs[i].op != Operation::MulHigh) continue;
-    list.push_back(print_expr(program.body, program.buffers, ExprId{i}, kLong));
+    list.push_back(shown.text(ExprId{i}));
   }
   return list;
 }
@@ -132,32 +205,32 @@ struct Explained {
   JsonObject json;
 };
 
-Explained explain_bounds(const Lowered& variant, const Program& source) {
+Explained explain_bounds(const Lowered& variant, const Linked& source) {
   constexpr std::string_view kVerdicts[] = {"checked", "proved", "specialised"};
   const Program& program = variant.program;
+  const Readable shown = readable(program, source.program());
   const std::vector<bool> data = depends_on_data(program);
   std::array<std::size_t, 3> counts{};  // of each verdict
   std::vector<std::array<std::string, 4>> rows;
   JsonList accesses;
   for (const CheckedAccess& access : variant.bounds.accesses) {
-    const std::uint32_t line = variant.lines.empty() ? 0 : variant.lines[access.stmt.index];
+    const Lines lines = lines_of(variant, source, access.stmt);
     const std::string path = path_of(program.body, access.stmt);
     const std::string kind = access.load.exists()                                       ? "load"
                              : std::holds_alternative<Store>(program.body[access.stmt]) ? "store"
                                                                                         : "atomic";
     const std::string& buffer = program.buffers[access.buffer.index].name;
-    const std::string index = written_index(program, source, access.index);
+    const std::string index = shown.text(access.index);
     const std::string shape = text(variant.shapes[access.index]);
     const auto number = static_cast<std::size_t>(access.verdict);
     const std::string verdict(kVerdicts[number]);
     const std::uint32_t width = width_of(variant, rows.size());
-    std::string why = reason(program, data, access);
+    std::string why = reason(shown, data, access);
     if (width > 1) why += (why.empty() ? "" : "; ") + std::to_string(width) + " elements at once";
     ++counts[number];
-    const std::string place = line > 0 ? "line " + std::to_string(line) : path;
-    rows.push_back({place + ": " + kind + " " + buffer + "[" + index + "]", shape, verdict, why});
+    rows.push_back({place_text(lines, path) + ": " + kind + " " + buffer + "[" + index + "]", shape, verdict, why});
     JsonObject each;
-    each.add("line", line).add("path", path).add("kind", kind).add("buffer", buffer);
+    each.add("line", lines.first).add("end_line", lines.last).add("path", path).add("kind", kind).add("buffer", buffer);
     each.add("index", index).add("shape", shape).add("verdict", verdict).add("reason", why);
     each.add("elements", width);
     accesses.add(each);
@@ -168,7 +241,7 @@ Explained explain_bounds(const Lowered& variant, const Program& source) {
                    " proved, " + std::to_string(counts[2]) + " specialised, " +
                    std::to_string(counts[0]) + " checked\n" + aligned(rows);
   JsonList products;
-  for (const std::string& product : whole_products(variant)) {
+  for (const std::string& product : whole_products(variant, shown)) {
     explained.text += "  both halves of the product of `" + product + "` at once\n";
     products.add(product);
   }
@@ -226,10 +299,13 @@ Result<OptPlan> read_opt_plan(const Invocation& invocation) {
   append(wrong, target.diagnostics());
   if (target) plan.target = *target;
   plan.explains = invocation.has("--explain-bounds");
-  plan.dispatched = invocation.has("--grid") || invocation.has("--in");
+  plan.dispatched =
+      invocation.has("--grid") || invocation.has("--over") || invocation.has("--in");
   for (std::string_view other : {"--pass", "--print-after"}) {
     if (plan.dispatched && invocation.has(other)) {
-      const std::string_view one = invocation.has("--grid") ? "--grid" : "--in";
+      const std::string_view one = invocation.has("--grid")   ? "--grid"
+                                   : invocation.has("--over") ? "--over"
+                                                              : "--in";
       wrong.push_back(diagnose<message::conflict>(one, other));
     }
   }
@@ -292,7 +368,7 @@ Result<int> run_opt(const Invocation& invocation, const Console& console) {
             ? lower(*result, target, facts_of(program, request->grid, contents), &linked)
             : lower(*result, target, &linked);
     if (plan->explains) {
-      const Explained explained = explain_bounds(lowered, program);
+      const Explained explained = explain_bounds(lowered, linked);
       add(explained.text);
       bounds.add(explained.json);
       continue;

@@ -35,6 +35,39 @@ Result<std::vector<Choice>> choose_backends(const Invocation& invocation, std::s
   return chosen;
 }
 
+Result<NumberFormat> read_format(const Invocation& invocation) {
+  if (!invocation.has("--format")) return NumberFormat::Automatic;
+  const std::vector<std::string_view> names = parts_of(kNumberFormats, '|');
+  const std::string_view wanted = invocation.value("--format");
+  const auto found = std::ranges::find(names, wanted);
+  if (found != names.end()) return static_cast<NumberFormat>(found - names.begin());
+  return diagnose<message::unknown_choice>("--format", shown(wanted), join(names, ", "));
+}
+
+bool is_digest(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+// NAME=DATA, a digest, or a file with the bytes of the only output.
+Result<Expectation> read_expectation(std::string_view text, const Program& program,
+                                     const Console& console, std::uint64_t& budget) {
+  if (is_digest(text)) return Expectation{{}, text, {}};
+  const auto [name, data] = split_at(text, '=');
+  const auto outputs = outputs_of(program);
+  const bool is_file = !data && std::filesystem::exists(std::string(text));
+  if (!data && !is_file) return diagnose<message::bad_expectation>(shown(text));
+  if (is_file && outputs.size() != 1) {
+    return diagnose<message::vague_expectation>(shorten(text), buffer_names(program, true));
+  }
+  const Result<BufferId> output = is_file ? outputs[0] : find_output(program, name);
+  if (!output) return output.diagnostics();
+  const BufferDecl& buffer = program.buffers[output->index];
+  Result<Bytes> bytes =
+      read_data(buffer, is_file ? "@" + std::string(text) : std::string(*data), budget, console);
+  if (!bytes) return bytes.diagnostics();
+  return Expectation{buffer.name, {}, std::move(*bytes)};
+}
+
 }  // namespace
 
 std::vector<Diagnostic> choose_device(const Invocation& invocation, std::span<Choice> choices) {
@@ -95,6 +128,12 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
       });
     });
   }
+  std::uint64_t budget = memory_budget();
+  for (std::string_view text : invocation.values("--expect")) {
+    keep(read_expectation(text, request.program(), console, budget),
+         [&](Expectation each) { plan.expected.push_back(std::move(each)); });
+  }
+  keep(read_format(invocation), [&](NumberFormat format) { plan.format = format; });
   std::set<std::filesystem::path> paths;
   const auto claim = [&](std::string_view path) {
     if (path.empty() || path == "-") return;

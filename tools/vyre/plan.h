@@ -12,6 +12,13 @@ struct Outlet {
   std::string_view path;  // empty: printed
 };
 
+// What a buffer has to be after the run; or all of them, by their digest, where `name` is empty.
+struct Expectation {
+  std::string_view name;
+  std::string_view digest;
+  Bytes bytes;
+};
+
 // One of a backend's devices.
 struct Choice {
   const Backend* backend = nullptr;
@@ -22,6 +29,8 @@ struct Choice {
 struct Plan {
   std::vector<Outlet> outlets;
   std::vector<ImageRequest> images;
+  std::vector<Expectation> expected;
+  NumberFormat format = NumberFormat::Automatic;
   std::vector<Choice> choices;
   std::optional<TraceRequest> trace;
   std::string fallback;  // why the interpreter runs it without being chosen, or empty

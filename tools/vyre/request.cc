@@ -10,7 +10,36 @@
 namespace vyre {
 namespace {
 
+// The invocations on each axis that --over asks for, or 1; nothing where it is not given.
+Result<std::optional<Ids>> read_over(const Invocation& invocation) {
+  constexpr std::string_view kOver = "--over";
+  if (!invocation.has(kOver)) return std::optional<Ids>();
+  if (invocation.has("--grid")) return diagnose<message::conflict>("--grid", kOver);
+  const std::string_view text = invocation.value(kOver);
+  const std::vector<std::string_view> parts = parts_of(text, ',');
+  Ids ids{1, 1, 1};
+  if (parts.size() > ids.size()) return diagnose<message::bad_count>(kOver, shown(text));
+  for (std::size_t axis = 0; axis < parts.size(); ++axis) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    const Result<std::uint64_t> count = read_count(kOver, parts[axis], 0, kMost);
+    if (!count) return count.diagnostics();
+    ids[axis] = static_cast<std::uint32_t>(*count);
+  }
+  return std::optional(ids);
+}
+
+// As many workgroups as these invocations need.
+Grid grid_over(const Ids& invocations, const Program& program) {
+  Grid grid;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::uint32_t size = program.workgroup_size[axis];
+    grid.axes[axis] = invocations[axis] / size + (invocations[axis] % size != 0 ? 1 : 0);
+  }
+  return grid;
+}
+
 Result<Grid> read_grid(const Invocation& invocation) {
+  if (invocation.has("--over")) return Grid();
   if (!invocation.has("--grid")) return diagnose<message::missing_grid>(invocation.verb.name);
   const std::string_view text = invocation.value("--grid");
   const std::optional<Grid> grid = read_ids(text, 1);
@@ -18,9 +47,18 @@ Result<Grid> read_grid(const Invocation& invocation) {
   return *grid;
 }
 
+// How many zeros a read_write buffer starts as without --in: as many as it declares, or one for
+// each invocation of --over. Nothing where neither is known.
+std::optional<Wide> default_count(const BufferDecl& buffer, const std::optional<Ids>& over) {
+  if (buffer.access != BufferAccess::ReadWrite) return {};
+  if (buffer.count != 0) return buffer.count;
+  if (!over) return {};
+  return Wide{(*over)[0]} * (*over)[1] * (*over)[2];
+}
+
 // Fills in the contents from the values of --in.
 std::vector<Diagnostic> read_contents(const Invocation& invocation, const Console& console,
-                                      Request& request) {
+                                      const std::optional<Ids>& over, Request& request) {
   const Program& program = request.program();
   std::vector<Diagnostic> wrong;
   std::vector<bool> given(program.buffers.size());
@@ -51,6 +89,12 @@ std::vector<Diagnostic> read_contents(const Invocation& invocation, const Consol
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const BufferDecl& buffer = program.buffers[i];
     if (given[i] || buffer.access == BufferAccess::Workgroup) continue;
+    if (const std::optional<Wide> count = default_count(buffer, over)) {
+      Result<Bytes> zeros = read_data(buffer, "zeros:" + decimal(*count), budget, console);
+      append(wrong, zeros.diagnostics());
+      if (zeros.ok()) request.contents[i] = std::move(*zeros);
+      continue;
+    }
     const std::string_view form = buffer.access == BufferAccess::ReadWrite ? "zeros:" : "iota:";
     wrong.push_back(diagnose<message::missing_contents>(
         buffer.name, std::string(form) + std::to_string(buffer.count != 0 ? buffer.count : 64)));
@@ -78,8 +122,10 @@ Result<RunOptions> read_options(const Invocation& invocation) {
 // Standard input can be the file or the contents of one buffer.
 bool names_stdin_twice(const Invocation& invocation) {
   std::ptrdiff_t times = std::ranges::count(invocation.operands, "-");
-  for (std::string_view text : invocation.values("--in")) {
-    if (split_at(text, '=').value == "@-") ++times;
+  for (std::string_view option : {"--in", "--expect"}) {
+    for (std::string_view text : invocation.values(option)) {
+      if (split_at(text, '=').value == "@-" || text == "-") ++times;
+    }
   }
   return times > 1;
 }
@@ -100,6 +146,8 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   std::vector<Diagnostic> wrong;
   const Result<Grid> grid = read_grid(invocation);
   append(wrong, grid.diagnostics());
+  const Result<std::optional<Ids>> over = read_over(invocation);
+  append(wrong, over.diagnostics());
   Result<RunOptions> options = read_options(invocation);
   append(wrong, options.diagnostics());
   if (names_stdin_twice(invocation)) wrong.push_back(diagnose<message::stdin_twice>());
@@ -114,6 +162,7 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   if (!item.ok()) return item.diagnostics();
   request.item = *item;
   request.linked = program_at(request.loaded, *item);
+  if (*over) request.grid = grid_over(**over, request.program());
   if (invocation.has("--lines")) {
     SourceLines lines = source_lines(request.loaded)[*item];
     std::error_code unknown;
@@ -122,7 +171,7 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
     request.linked.set_source(std::move(lines));
   }
 
-  wrong = read_contents(invocation, console, request);
+  wrong = read_contents(invocation, console, *over, request);
   if (!wrong.empty()) return wrong;
   std::vector<BufferSize> sizes;
   for (const HostBuffer& buffer : request.host_buffers()) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tools/vyre/interrupt.h"
+#include "tools/vyre/npy.h"
 #include "tools/vyre/plan.h"
 #include "tools/vyre/progress.h"
 #include "tools/vyre/times.h"
@@ -106,11 +107,26 @@ std::optional<Diagnostic> disagreement(const std::vector<Ran>& results) {
   return {};
 }
 
-// --- Showing ------------------------------------------------------------------------------------
-
 const OutputBuffer& output_of(const Ran& ran, std::string_view name) {
   return *std::ranges::find(ran.outputs.buffers, name, &OutputBuffer::name);
 }
+
+// Where the results are not what was expected.
+std::vector<Diagnostic> surprises(const Ran& ran, const Plan& plan) {
+  std::vector<Diagnostic> all;
+  for (const Expectation& each : plan.expected) {
+    std::string differs;
+    if (!each.digest.empty() && each.digest != ran.digest) {
+      differs = "the digest is " + ran.digest;
+    } else if (each.digest.empty()) {
+      differs = difference(output_of(ran, each.name), each.bytes, ", not ");
+    }
+    if (!differs.empty()) all.push_back(diagnose<message::unexpected>(differs));
+  }
+  return all;
+}
+
+// --- Showing ------------------------------------------------------------------------------------
 
 std::string_view contents_of(const Ran& ran, std::string_view name) {
   const Bytes& bytes = output_of(ran, name).bytes;
@@ -151,7 +167,9 @@ std::vector<Diagnostic> write_files(const Ran& ran, const Plan& plan) {
   }
   for (const Outlet& outlet : plan.outlets) {
     if (outlet.path.empty() || outlet.path == "-") continue;
-    write(outlet.path, contents_of(ran, outlet.name));
+    const bool is_npy = outlet.path.ends_with(".npy");
+    if (is_npy) write(outlet.path, npy_of(output_of(ran, outlet.name)));
+    if (!is_npy) write(outlet.path, contents_of(ran, outlet.name));
   }
   return wrong;
 }
@@ -165,10 +183,10 @@ void print_outputs(const Ran& ran, const Plan& plan, const Console& console) {
   for (const OutputBuffer& buffer : ran.outputs.buffers) {
     const bool is_image =
         std::ranges::find(plan.images, buffer.name, &ImageRequest::name) != plan.images.end();
-    if (plan.outlets.empty() && !is_image) console.print(buffer_text(buffer));
+    if (plan.outlets.empty() && !is_image) console.print(buffer_text(buffer, plan.format));
   }
   for (const Outlet& outlet : plan.outlets) {
-    if (outlet.path.empty()) console.print(buffer_text(output_of(ran, outlet.name)));
+    if (outlet.path.empty()) console.print(buffer_text(output_of(ran, outlet.name), plan.format));
   }
 }
 
@@ -200,15 +218,18 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
   const Ran& first = results->front();
   const std::optional<Diagnostic> odd = disagreement(*results);
   if (!odd) {
-    const std::vector<Diagnostic> wrong = write_files(first, *plan);
-    if (!wrong.empty()) return fail(wrong);
+    const std::vector<Diagnostic> unwritten = write_files(first, *plan);
+    if (!unwritten.empty()) return fail(unwritten);
   }
+  std::vector<Diagnostic> wrong = surprises(first, *plan);
+  if (odd) wrong = {*odd};
 
   if (json) {
     JsonObject out = results_json(*results, *plan, *request, !odd);
     if (!notes.kept.empty()) out.add("notes", json_list_of(notes.kept));
+    if (!wrong.empty()) out.add("diagnostics", json_list(wrong));
     console.print(out.line());
-    return odd ? exit_status({{*odd}}) : kFine;
+    return exit_status(wrong);
   }
   for (const Ran& ran : *results) {
     if (invocation.has("--repeat")) console.print_error(times_text(ran));
@@ -221,14 +242,14 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
     for (const Ran& ran : *results) {
       readable.print("digest " + ran.digest + " on " + std::string(ran.name()) + "\n");
     }
-    return report({{*odd}}, json, console);
+    return report(wrong, json, console);
   }
   readable.print("digest " + first.digest +
                  (plan->all ? " on " + join(*results, ", ", &Ran::name) : "") + "\n");
   for (const Outlet& outlet : plan->outlets) {
     if (outlet.path == "-") console.print(contents_of(first, outlet.name));
   }
-  return kFine;
+  return report(wrong, json, console);
 }
 
 }  // namespace vyre

@@ -25,6 +25,10 @@ constexpr Option kEncodeOptions[] = {
     kJson,
 };
 
+// Of all verbs with a dispatch.
+constexpr Option kOver = {"--over", "", "N[,N[,N]]",
+                          "instead of --grid: as many workgroups as N invocations need"};
+
 constexpr Option kOptOptions[] = {
     {"--pass", "", "NAME", "run only these passes, in this order, after `inline`", true},
     {"--print-after", "", "NAME|all", "print the program after a pass, or after each of them"},
@@ -32,6 +36,7 @@ constexpr Option kOptOptions[] = {
     {"--explain-bounds", "", "", "for each access: does it need a check, and why not"},
     {"--program", "", "NAME", "only this program of the file"},
     {"--grid", "", "X[,Y[,Z]]", "specialise it for a dispatch of this many workgroups"},
+    kOver,
     {"--in", "", "NAME=DATA", "and of these buffers, given as for `vyre run`", true},
     kJson,
 };
@@ -81,14 +86,20 @@ constexpr Option kLines = {"--lines", "", "",
 constexpr Option kRunOptions[] = {
     kProgram,
     kGrid,
+    kOver,
     kIn,
     {"--out", "", "NAME[=PATH]",
-     "print only this buffer, or write its bytes to a file; - is standard output", true},
+     "print only this buffer, or write its bytes to a file, as an array to FILE.npy; - is "
+     "standard output",
+     true},
+    {"--format", "", kNumberFormats, "how to show numbers; the default is auto"},
     {"--image", "", "NAME[=FILE.png]:WxH[:rgba8|gray8]",
      "draw a buffer in the terminal, or write it as a PNG", true},
     {"--backend", "", "NAME|all",
      "what to run on, see `vyre backends`; all compares every backend that can run"},
     kDevice,
+    {"--expect", "", "NAME=DATA|DIGEST|FILE",
+     "exit with 1 unless a buffer has these contents, or all outputs this digest", true},
     {"--repeat", "", "N", "run N times, compare the bytes, and print the times"},
     {"--schedule", "", "ORDER", "sequential, reverse, round-robin, random[:SEED] or mixed[:SEED]"},
     kThreads,
@@ -103,6 +114,7 @@ constexpr Option kRunOptions[] = {
 constexpr Option kBenchOptions[] = {
     kProgram,
     kGrid,
+    kOver,
     kIn,
     {"--backend", "", "LIST", "names separated by commas, see `vyre backends`; or all"},
     kDevice,
@@ -115,11 +127,11 @@ constexpr Option kBenchOptions[] = {
 };
 
 constexpr Verb kVerbs[] = {
-    {"run", "run FILE --grid X[,Y[,Z]] --in NAME=DATA… [OPTIONS]",
+    {"run", "run FILE --grid X[,Y[,Z]]|--over N --in NAME=DATA… [OPTIONS]",
      "run a program and show what it computes", "FILE", 1, 1, kRunOptions, run_run},
-    {"race", "race FILE --grid X[,Y[,Z]] --in NAME=DATA… [OPTIONS]",
+    {"race", "race FILE --grid X[,Y[,Z]]|--over N --in NAME=DATA… [OPTIONS]",
      "find data races and results that depend on the order", "FILE", 1, 1, kRunOptions, run_race},
-    {"bench", "bench FILE --grid X[,Y[,Z]] --in NAME=DATA… [OPTIONS]",
+    {"bench", "bench FILE --grid X[,Y[,Z]]|--over N --in NAME=DATA… [OPTIONS]",
      "time a program on several backends, side by side", "FILE", 1, 1, kBenchOptions, run_bench},
     {"check", "check FILE…", "parse and validate programs", "FILE", 1, kAnyNumber, kOnlyJson,
      run_check},

@@ -118,6 +118,10 @@ void locate(Diagnostic& diagnostic, const Source& source, LineCounter& lines, Sp
   diagnostic.line = place.line;
   diagnostic.column = place.column;
   span.begin = std::min(span.begin, static_cast<std::uint32_t>(source.text.size()));
+  // What has no length is shown as one character.
+  const LineCounter::Place end = LineCounter(lines).at(std::max(span.begin, span.end));
+  diagnostic.end_line = end.line;
+  diagnostic.end_column = end.column + (span.end > span.begin ? 0 : 1);
   excerpt(diagnostic, source.text, span, place.line_start);
 }
 
@@ -191,7 +195,7 @@ Json json_list(std::span<const Diagnostic> diagnostics) {
     JsonObject each;
     each.add("code", name(diagnostic.code)).add("file", diagnostic.file);
     each.add("line", diagnostic.line).add("column", diagnostic.column);
-    each.add("end_column", diagnostic.column + diagnostic.caret_width);
+    each.add("end_line", diagnostic.end_line).add("end_column", diagnostic.end_column);
     each.add("problem", diagnostic.problem).add("fix", diagnostic.fix);
     each.add("message", diagnostic.message());
     if (!diagnostic.path.empty()) each.add("path", diagnostic.path);

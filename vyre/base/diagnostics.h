@@ -42,6 +42,8 @@ struct Diagnostic {
   std::string file;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
+  std::uint32_t end_line = 0;  // where it ends, that is, after its last character
+  std::uint32_t end_column = 0;
   std::string excerpt;
   std::uint32_t caret_begin = 0;
   std::uint32_t caret_width = 0;
@@ -66,8 +68,8 @@ inline constexpr std::size_t kMaxDiagnostics = 1000;
 // the fix.
 std::string render(const Diagnostic& diagnostic, bool colour = false);
 
-// {"diagnostics":[{"code":…,"file":…,"line":…,"column":…,"end_column":…,"problem":…,"fix":…,
-// "message":…},…]}. The underlined part ends before `end_column`, on the same line.
+// {"diagnostics":[{"code":…,"file":…,"line":…,"column":…,"end_line":…,"end_column":…,
+// "problem":…,"fix":…,"message":…},…]}. What it is about ends before `end_column`.
 std::string to_json(std::span<const Diagnostic> diagnostics);
 Json json_list(std::span<const Diagnostic> diagnostics);  // only the array in it
 

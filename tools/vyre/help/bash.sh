@@ -10,7 +10,8 @@ _vyre() {
 @OPTIONS@    help) operands="@VERBS@" ;;
   esac
   case $before in
-@VALUES@    --program) values=$(sed -n 's/^program  *\([A-Za-z0-9_]*\).*/\1/p' -- "${COMP_WORDS[@]:2}" 2>/dev/null) ;;
+@VALUES@    @FILES@) operands= ;;
+    --program) values=$(sed -n 's/^program  *\([A-Za-z0-9_]*\).*/\1/p' -- "${COMP_WORDS[@]:2}" 2>/dev/null) ;;
   esac
   if [ -n "$values" ]; then
     COMPREPLY=($(compgen -W "$values" -- "$word"))

@@ -12,7 +12,8 @@ _vyre() {
 @OPTIONS@    help) operands=(@VERBS@) ;;
   esac
   case $words[CURRENT-1] in
-@VALUES@    --program) values=(${(f)"$(sed -n 's/^program  *\([A-Za-z0-9_]*\).*/\1/p' -- $words[3,-1] 2>/dev/null)"}) ;;
+@VALUES@    @FILES@) operands=() ;;
+    --program) values=(${(f)"$(sed -n 's/^program  *\([A-Za-z0-9_]*\).*/\1/p' -- $words[3,-1] 2>/dev/null)"}) ;;
   esac
   if (( $#values )); then
     compadd -- $values
