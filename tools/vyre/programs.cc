@@ -1,7 +1,9 @@
 // The verbs that take programs: check, fmt, encode, decode.
 #include <algorithm>
+#include <numeric>
 
 #include "tools/vyre/command.h"
+#include "tools/vyre/warn.h"
 #include "vyre/base/text.h"
 #include "vyre/vyre.h"
 
@@ -16,11 +18,18 @@ bool names_stdin_twice(const Invocation& invocation) {
 
 Result<int> run_check(const Invocation& invocation, const Console& console) {
   if (names_stdin_twice(invocation)) return diagnose<message::stdin_twice>();
-  std::vector<Diagnostic> diagnostics;
+  const Result<bool> denies = denies_warnings(invocation);
+  if (!denies) return denies.diagnostics();
+  std::vector<Diagnostic> diagnostics, warnings;
   for (std::string_view path : invocation.operands) {
-    append(diagnostics, load_file(path, console).diagnostics());
+    const Result<Loaded> loaded = load_file(path, console);
+    append(diagnostics, loaded.diagnostics());
+    if (!loaded) continue;
+    std::vector<std::size_t> items(loaded->module.items.size());
+    std::iota(items.begin(), items.end(), std::size_t{0});
+    append(*denies ? diagnostics : warnings, find_warnings(*loaded, items, *denies));
   }
-  return report(diagnostics, invocation.json(), console);
+  return report(diagnostics, invocation.json(), console, warnings);
 }
 
 Result<int> run_fmt(const Invocation& invocation, const Console& console) {
