@@ -59,7 +59,8 @@ std::string script(std::string_view shell, char open, char close) {
       {"--cpu", words(cpu_targets())},
       {"--pass", passes},
       {"--print-after", passes + "all"},
-      {"--schedule", "sequential reverse round-robin random mixed"}};
+      {"--schedule", "sequential reverse round-robin random mixed"},
+      {"--deny", "warnings"}};
   for (const auto& [option, known] : kKnown) {
     values += "    " + std::string(option) + ") values=" + in(known) + " ;;\n";
   }

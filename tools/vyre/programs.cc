@@ -1,11 +1,11 @@
 // The verbs that take programs: check, fmt, encode, decode.
 #include <algorithm>
-#include <numeric>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/warn.h"
 #include "vyre/base/text.h"
 #include "vyre/vyre.h"
+#include "vyre/warnings/warnings.h"
 
 namespace vyre {
 namespace {
@@ -25,9 +25,7 @@ Result<int> run_check(const Invocation& invocation, const Console& console) {
     const Result<Loaded> loaded = load_file(path, console);
     append(diagnostics, loaded.diagnostics());
     if (!loaded) continue;
-    std::vector<std::size_t> items(loaded->module.items.size());
-    std::iota(items.begin(), items.end(), std::size_t{0});
-    append(*denies ? diagnostics : warnings, find_warnings(*loaded, items, *denies));
+    append(*denies ? diagnostics : warnings, as_denied(warnings_of(*loaded), *denies));
   }
   return report(diagnostics, invocation.json(), console, warnings);
 }

@@ -14,9 +14,7 @@ Result<bool> denies_warnings(const Invocation& invocation) {
   return true;
 }
 
-std::vector<Diagnostic> find_warnings(const Loaded& loaded, std::span<const std::size_t> items,
-                                      bool denied) {
-  std::vector<Diagnostic> warnings = warnings_of(loaded, items);
+std::vector<Diagnostic> as_denied(std::vector<Diagnostic> warnings, bool denied) {
   for (Diagnostic& warning : warnings) warning.is_warning = !denied;
   return warnings;
 }
@@ -26,7 +24,7 @@ Warned print_warnings(const Invocation& invocation, const Request& request,
   const Result<bool> denies = denies_warnings(invocation);
   if (!denies) return {denies.diagnostics(), {}};
   const std::vector<std::size_t> items = items_of(request.loaded, request.linked, request.item);
-  std::vector<Diagnostic> warnings = find_warnings(request.loaded, items, *denies);
+  std::vector<Diagnostic> warnings = as_denied(warnings_of(request.loaded, items), *denies);
   if (*denies) return {std::move(warnings), {}};
   if (invocation.json()) return {{}, std::move(warnings)};
   report({}, false, console, warnings);

@@ -9,9 +9,8 @@ namespace vyre {
 // Whether --deny makes warnings errors.
 Result<bool> denies_warnings(const Invocation& invocation);
 
-// Of these items of a file; as errors where they are denied.
-std::vector<Diagnostic> find_warnings(const Loaded& loaded, std::span<const std::size_t> items,
-                                      bool denied);
+// Warnings as they are, or as errors.
+std::vector<Diagnostic> as_denied(std::vector<Diagnostic> warnings, bool denied);
 
 // Of the program that runs and the ops of its file that it calls. As text they are printed here,
 // and what is left is for JSON. With --deny they are what is wrong.

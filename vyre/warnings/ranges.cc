@@ -250,7 +250,7 @@ class Looker {
     if (is_constant(from) && is_constant(to)) {
       reason = std::to_string(from.lo) + " is not below " + std::to_string(to.lo);
     } else if (from.lo >= to.hi) {
-      reason = "it begins at " + values_text(from, DataType::U32) + " and ends before " +
+      reason = "its bounds are " + values_text(from, DataType::U32) + " and " +
                values_text(to, DataType::U32);
     }
     context_.report<message::empty_loop>({Place::Use, stmt_, use}, reason);

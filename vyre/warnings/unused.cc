@@ -66,6 +66,7 @@ void check_unused(const Written& item) {
       context.report<message::unused_value>({Place::Head, i}, info(collective->op).text);
     }
   }
+  if (body.stmts.empty()) return;  // not written yet
   std::vector<bool> used(context.buffers.size());
   check_buffers(context, used);
   for (std::size_t i = 0; i < used.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "vyre/text/lexer.h"
@@ -88,6 +89,12 @@ std::vector<Diagnostic> warnings_of(const Loaded& loaded, std::span<const std::s
     each.file = loaded.source.file;
   }
   return found;
+}
+
+std::vector<Diagnostic> warnings_of(const Loaded& loaded) {
+  std::vector<std::size_t> items(loaded.module.items.size());
+  std::iota(items.begin(), items.end(), std::size_t{0});
+  return warnings_of(loaded, items);
 }
 
 std::vector<std::size_t> items_of(const Loaded& loaded, const Linked& linked, std::size_t program) {

@@ -14,6 +14,9 @@ namespace vyre {
 // line that a warning points at silences it.
 std::vector<Diagnostic> warnings_of(const Loaded& loaded, std::span<const std::size_t> items);
 
+// Of all items.
+std::vector<Diagnostic> warnings_of(const Loaded& loaded);
+
 // The items of the module that a program consists of: itself, and those of the ops it calls.
 std::vector<std::size_t> items_of(const Loaded& loaded, const Linked& linked, std::size_t program);
 
