@@ -122,13 +122,14 @@ struct Shown {
 std::vector<Shown> diagnostics_in(std::string_view text) {
   std::vector<Shown> found;
   for (std::string_view line : split(text, '\n')) {
-    constexpr std::string_view kMark = "error[";
+    const bool warns = line.find("warning[") != line.npos;
+    const std::string_view mark = warns ? "warning[" : "error[";
     constexpr std::string_view kFix = "fix: ";
-    const std::size_t at = line.find(kMark);
+    const std::size_t at = line.find(mark);
     if (line.starts_with(kFix) && !found.empty()) {
       found.back().fix = line.substr(kFix.size());
     } else if (at != line.npos && line.substr(at).find("]: ") != line.npos) {
-      found.push_back({std::string(line.substr(at + kMark.size(), 4)),
+      found.push_back({std::string(line.substr(at + mark.size(), 4)),
                        std::string(line.substr(line.find("]: ", at) + 3)), ""});
     }
   }
@@ -298,6 +299,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"wire_in_place", kCommand},
     {"stdin_in_place", kCommand},
     {"wire_to_terminal", kCommand},
+    {"endless_loop", "needs `while`"},
     {"bytes_to_terminal", kTerminal},
     {"unwritable", kCommand},
 };

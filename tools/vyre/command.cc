@@ -205,16 +205,23 @@ int exit_status(std::span<const Diagnostic> diagnostics) {
   return status;
 }
 
-int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console) {
+int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console,
+           std::span<const Diagnostic> warnings) {
   const int status = exit_status(diagnostics);
   if (status == interrupted_status()) forget_farewell();
   if (json) {
-    console.print(to_json(diagnostics));
+    JsonObject out;
+    out.add("diagnostics", json_list(diagnostics));
+    if (!warnings.empty()) out.add("warnings", json_list(warnings));
+    console.print(out.line());
     return status;
   }
-  for (const Diagnostic& diagnostic : diagnostics) {
-    if (&diagnostic != diagnostics.data()) console.print_error("\n");
-    console.print_error(render(diagnostic, console.colour));
+  bool is_first = true;
+  for (const std::span<const Diagnostic> list : {warnings, diagnostics}) {
+    for (const Diagnostic& diagnostic : list) {
+      if (!std::exchange(is_first, false)) console.print_error("\n");
+      console.print_error(render(diagnostic, console.colour));
+    }
   }
   if (diagnostics.size() >= kMaxDiagnostics) {
     console.print_error("\nthere may be more errors; these are the first " +

@@ -99,8 +99,10 @@ void append(std::vector<Diagnostic>& all, std::span<const Diagnostic> more);
 
 int exit_status(std::span<const Diagnostic> diagnostics);
 
-// Prints diagnostics, as text or JSON, and says what to exit with.
-int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console);
+// Prints diagnostics, as text or JSON, and says what to exit with. Warnings come first, as text,
+// and have a list of their own in JSON; they change nothing of the status.
+int report(std::span<const Diagnostic> diagnostics, bool json, const Console& console,
+           std::span<const Diagnostic> warnings = {});
 
 // What value() gives for each, as a list.
 template <class Value = std::identity>

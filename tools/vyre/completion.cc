@@ -56,7 +56,8 @@ std::vector<std::pair<std::string_view, std::string>> known_values() {
           {"--pass", passes},
           {"--print-after", passes + "all "},
           {"--without", words(all_capabilities(), &CapabilityInfo::name)},
-          {"--schedule", "sequential reverse round-robin random mixed "}};
+          {"--schedule", "sequential reverse round-robin random mixed "},
+          {"--deny", "warnings "}};
 }
 
 // A script with the options and operands of each verb, and the values of options where these are

@@ -12,7 +12,8 @@ namespace {
 Result<std::vector<Choice>> choose_backends(const Invocation& invocation, std::string& fallback) {
   const std::string_view wanted = invocation.value("--backend");
   const bool ordered = invocation.verb.name == "race" || invocation.has("--schedule") ||
-                       invocation.has("--max-steps") || invocation.has("--trace");
+                       invocation.has("--max-steps") || invocation.has("--trace") ||
+                       invocation.has("--strict");
   std::vector<Choice> chosen;
   if (wanted == "all") {
     for (const Backend& backend : all_backends()) {
@@ -146,6 +147,7 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   plan.all = invocation.value("--backend") == "all";
   keep(choose_backends(invocation, plan.fallback),
        [&](auto choices) { plan.choices = std::move(choices); });
+  plan.strict = invocation.has("--strict");
   append(wrong, read_option(invocation, "--repeat", 1'000'000, plan.repeat));
   if (invocation.has("--trace")) {
     keep(read_trace_request(invocation, request), [&](TraceRequest trace) { plan.trace = trace; });

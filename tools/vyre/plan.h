@@ -36,6 +36,7 @@ struct Plan {
   std::string fallback;  // why the interpreter runs it without being chosen, or empty
   std::uint64_t repeat = 1;
   bool all = false;         // backends
+  bool strict = false;      // an access that is out of bounds is an error
   bool raw_stdout = false;  // the bytes of a buffer go to standard output
 };
 

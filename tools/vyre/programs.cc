@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "tools/vyre/command.h"
+#include "tools/vyre/warn.h"
 #include "vyre/base/text.h"
 #include "vyre/vyre.h"
+#include "vyre/warnings/warnings.h"
 
 namespace vyre {
 namespace {
@@ -16,11 +18,16 @@ bool names_stdin_twice(const Invocation& invocation) {
 
 Result<int> run_check(const Invocation& invocation, const Console& console) {
   if (names_stdin_twice(invocation)) return diagnose<message::stdin_twice>();
-  std::vector<Diagnostic> diagnostics;
+  const Result<bool> denies = denies_warnings(invocation);
+  if (!denies) return denies.diagnostics();
+  std::vector<Diagnostic> diagnostics, warnings;
   for (std::string_view path : invocation.operands) {
-    append(diagnostics, load_file(path, console).diagnostics());
+    const Result<Loaded> loaded = load_file(path, console);
+    append(diagnostics, loaded.diagnostics());
+    if (!loaded) continue;
+    append(*denies ? diagnostics : warnings, as_denied(warnings_of(*loaded), *denies));
   }
-  return report(diagnostics, invocation.json(), console);
+  return report(diagnostics, invocation.json(), console, warnings);
 }
 
 Result<int> run_fmt(const Invocation& invocation, const Console& console) {

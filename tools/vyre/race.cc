@@ -4,8 +4,10 @@
 #include "tools/vyre/interrupt.h"
 #include "tools/vyre/plan.h"
 #include "tools/vyre/progress.h"
+#include "tools/vyre/warn.h"
 #include "vyre/base/text.h"
 #include "vyre/interp/race.h"
+#include "vyre/runtime/out_of_bounds.h"
 #include "vyre/runtime/race_report.h"
 
 namespace vyre {
@@ -25,6 +27,11 @@ Result<int> run_race(const Invocation& invocation, const Console& console) {
     return error;
   }
 
+  const Warned warned = print_warnings(invocation, *request, console);
+  if (!warned.wrong.empty()) return warned.wrong;
+
+  OutOfBounds hidden;
+  request->options.out_of_bounds = &hidden;
   const Interruptible interruptible(json, console);
   const Result<RaceReport> found = [&] {
     Progress progress(console);
@@ -34,20 +41,26 @@ Result<int> run_race(const Invocation& invocation, const Console& console) {
     return find_races(request->linked, request->grid, request->host_buffers(), request->options,
                       schedules);
   }();
-  if (!found.ok()) return report(found.diagnostics(), json, console);
-  if (!found->clean()) {
-    return report(describe_races(*found, request->loaded, program.name), json, console);
+  if (!found.ok()) return report(found.diagnostics(), json, console, warned.unprinted);
+  std::vector<Diagnostic> wrong;
+  if (!found->clean()) wrong = describe_races(*found, request->loaded, program.name);
+  const std::string note = out_of_bounds_note(hidden, request->loaded, request->item);
+  if (!note.empty() && invocation.has("--strict")) {
+    wrong.push_back(out_of_bounds_error(hidden, request->loaded, request->item));
+  } else if (!note.empty() && !json) {
+    console.print_error("note: " + path_text(note) + "\n" + (wrong.empty() ? "" : "\n"));
   }
+  if (!wrong.empty()) return report(wrong, json, console, warned.unprinted);
 
   const Wide invocations = invocations_of(*request);
   if (json) {
-    console.print(JsonObject()
-                      .add("races", JsonList())
-                      .add("dependences", JsonList())
-                      .add("schedules", found->schedules)
-                      .add("invocations", Json::raw(decimal(invocations)))
-                      .add("buffers", program.buffers.size())
-                      .line());
+    JsonObject out;
+    out.add("races", JsonList()).add("dependences", JsonList());
+    out.add("schedules", found->schedules).add("invocations", Json::raw(decimal(invocations)));
+    out.add("buffers", program.buffers.size());
+    if (!note.empty()) out.add("out_of_bounds", out_of_bounds_json(hidden, *request));
+    if (!warned.unprinted.empty()) out.add("warnings", json_list(warned.unprinted));
+    console.print(out.line());
   } else {
     console.print((invocations == 0 ? "nothing runs on an empty grid; " : "") +
                   std::string("no races: ") + plural(found->schedules, "schedule") + ", " +

@@ -6,7 +6,9 @@
 #include "tools/vyre/plan.h"
 #include "tools/vyre/progress.h"
 #include "tools/vyre/times.h"
+#include "tools/vyre/warn.h"
 #include "vyre/base/text.h"
+#include "vyre/runtime/out_of_bounds.h"
 
 namespace vyre {
 namespace {
@@ -34,6 +36,7 @@ struct Ran {
   std::string digest = {};
   std::vector<double> seconds = {};  // of each run
   Traced trace = {};
+  OutOfBounds hidden = {};
   std::string_view name() const { return backend->name; }
 };
 
@@ -41,6 +44,9 @@ Result<Ran> run_on(const Choice& choice, const Plan& plan, const Request& reques
   Ran ran{choice.backend};
   const Result<std::unique_ptr<Device>> device = open_device(*choice.backend, choice.device);
   if (!device) return device.diagnostics();
+  if (plan.strict && !choice.backend->takes_orders) {
+    return diagnose<message::unsupported_option>(ran.name(), "count what is out of bounds");
+  }
   if (plan.trace) {
     if (!choice.backend->takes_orders) {
       return diagnose<message::unsupported_option>(ran.name(), "follow an invocation");
@@ -73,9 +79,13 @@ Result<std::vector<Ran>> run_all(const Plan& plan, bool may_fall_back, Request& 
   for (const Choice& choice : plan.choices) {
     const auto run = [&](const Choice& on) {
       Progress progress(notes.console);
+      OutOfBounds hidden;
       request.options.progress = progress.sink();
+      request.options.out_of_bounds = &hidden;
       Result<Ran> ran = run_on(on, plan, request);
       request.options.progress = {};
+      request.options.out_of_bounds = nullptr;
+      if (ran) ran->hidden = hidden;
       return ran;
     };
     Result<Ran> ran = run(choice);
@@ -205,10 +215,13 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
   const Result<Plan> plan = read_plan(invocation, console, *request);
   if (!plan) return plan.diagnostics();
 
+  const Warned warned = print_warnings(invocation, *request, console);
+  if (!warned.wrong.empty()) return warned.wrong;
+
   Notes notes{json, console};
   const auto fail = [&](std::vector<Diagnostic> wrong) {
     wrong[0].notes.insert(wrong[0].notes.begin(), notes.kept.begin(), notes.kept.end());
-    return report(wrong, json, console);
+    return report(wrong, json, console, warned.unprinted);
   };
   if (!plan->fallback.empty()) notes.add("running on `interp`: " + plan->fallback);
   const Interruptible interruptible(json, console);
@@ -216,6 +229,11 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
       run_all(*plan, !invocation.has("--backend"), *request, notes);
   if (!results) return fail(results.diagnostics());
   const Ran& first = results->front();
+  const auto counted = std::ranges::find_if(*results, [](const Ran& r) { return r.hidden.any(); });
+  const OutOfBounds hidden = counted == results->end() ? OutOfBounds() : counted->hidden;
+  if (plan->strict && hidden.any()) {
+    return fail({out_of_bounds_error(hidden, request->loaded, request->item)});
+  }
   const std::optional<Diagnostic> odd = disagreement(*results);
   if (!odd) {
     const std::vector<Diagnostic> unwritten = write_files(first, *plan);
@@ -226,6 +244,9 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
 
   if (json) {
     JsonObject out = results_json(*results, *plan, *request, !odd);
+    if (hidden.any()) out.add("out_of_bounds", out_of_bounds_json(hidden, *request));
+    if (!warned.unprinted.empty()) out.add("warnings", json_list(warned.unprinted));
+    if (hidden.any()) notes.add(out_of_bounds_note(hidden, request->loaded, request->item));
     if (!notes.kept.empty()) out.add("notes", json_list_of(notes.kept));
     if (!wrong.empty()) out.add("diagnostics", json_list(wrong));
     console.print(out.line());
@@ -249,6 +270,7 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
   for (const Outlet& outlet : plan->outlets) {
     if (outlet.path == "-") console.print(contents_of(first, outlet.name));
   }
+  if (hidden.any()) notes.add(out_of_bounds_note(hidden, request->loaded, request->item));
   return report(wrong, json, console);
 }
 

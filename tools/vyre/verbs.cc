@@ -14,6 +14,10 @@ constexpr Option kJson = {"--json", "", "", "print the result as JSON"};
 
 constexpr Option kOnlyJson[] = {kJson};
 
+constexpr Option kDeny = {"--deny", "", "warnings", "make warnings errors"};
+
+constexpr Option kCheckOptions[] = {kDeny, kJson};
+
 constexpr Option kFmtOptions[] = {
     {"--in-place", "-i", "", "rewrite the files instead of printing"},
     {"--check", "", "", "write nothing; name the files that would change and exit with 1"},
@@ -107,6 +111,8 @@ constexpr Option kRunOptions[] = {
     {"--trace", "", "X,Y,Z[..X,Y,Z]",
      "show what one invocation does, or where two of them diverge"},
     {"--trace-all", "", "", "do not shorten a trace to 10000 statements"},
+    {"--strict", "", "", "an access that is out of bounds is an error; on `interp`"},
+    kDeny,
     kLines,
     kJson,
 };
@@ -133,7 +139,7 @@ constexpr Verb kVerbs[] = {
      "find data races and results that depend on the order", "FILE", 1, 1, kRunOptions, run_race},
     {"bench", "bench FILE --grid X[,Y[,Z]]|--over N --in NAME=DATA… [OPTIONS]",
      "time a program on several backends, side by side", "FILE", 1, 1, kBenchOptions, run_bench},
-    {"check", "check FILE…", "parse and validate programs", "FILE", 1, kAnyNumber, kOnlyJson,
+    {"check", "check FILE…", "parse and validate programs", "FILE", 1, kAnyNumber, kCheckOptions,
      run_check},
     {"fmt", "fmt [-i | --check] FILE…", "format programs in the canonical layout", "FILE", 1,
      kAnyNumber, kFmtOptions, run_fmt},

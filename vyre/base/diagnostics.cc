@@ -51,6 +51,7 @@ std::string_view family(Code code) {
     case 'B': return "vyre backend";
     case 'R': return "vyre run";
     case 'U': return "vyre usage";
+    case 'L': return "vyre warning";
     default: return "vyre";
   }
 }
@@ -174,14 +175,16 @@ std::string render(const Diagnostic& diagnostic, bool colour) {
     }
     out += paint("1", place) + " ";
   }
-  out += paint("1;31", "error[" + std::string(name(diagnostic.code)) + "]:") + " " +
-         diagnostic.problem + "\n";
+  const std::string_view style = diagnostic.is_warning ? "1;33" : "1;31";
+  out += paint(style, (diagnostic.is_warning ? "warning[" : "error[") +
+                          std::string(name(diagnostic.code)) + "]:") +
+         " " + diagnostic.problem + "\n";
   if (diagnostic.line > 0) {
     const std::string number = std::to_string(diagnostic.line);
     const std::string margin(number.size(), ' ');
     out += paint("34", number + " |") + " " + diagnostic.excerpt + "\n";
     out += paint("34", margin + " |") + " " + std::string(diagnostic.caret_begin, ' ') +
-           paint("1;31", "^" + std::string(diagnostic.caret_width - 1, '~')) + "\n";
+           paint(style, "^" + std::string(diagnostic.caret_width - 1, '~')) + "\n";
   } else if (!diagnostic.path.empty()) {
     out += paint("34", "in") + " " + diagnostic.path + "\n";
   }

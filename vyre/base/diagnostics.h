@@ -31,6 +31,7 @@ const Code* find_code(std::string_view name);
 
 struct Diagnostic {
   Code code;
+  bool is_warning = false;  // what it is about is valid all the same
   std::string problem;
   std::string fix;
 

@@ -58,6 +58,7 @@ struct Control {
     const std::lock_guard lock(mutex);
     total.steps += stats.steps;
     total.evaluations += stats.evaluations;
+    total.out_of_bounds.add(stats.out_of_bounds);
     if (!ran_all) failed = true;
     if (!reason.empty()) failure = reason;
   }
@@ -65,6 +66,7 @@ struct Control {
     if (!failure.empty()) return failure;
     report();
     if (stopped()) return diagnose<message::interrupted>();
+    if (options.out_of_bounds != nullptr) *options.out_of_bounds = total.out_of_bounds;
     return total;
   }
 };
@@ -266,7 +268,7 @@ class Machine {
   }
 
   std::vector<Diagnostic> failure;
-  RunStats stats() const { return {steps_ - allowance_, evaluations_}; }
+  RunStats stats() const { return {steps_ - allowance_, evaluations_, out_of_bounds_}; }
 
  private:
   enum class Pause : std::uint8_t { Turn, Barrier, Ended, Stopped };
@@ -347,7 +349,10 @@ class Machine {
       }
       --allowance_;
       const Step& step = frame.script->steps[pc++];
-      if (watched) watch_.begin_step(step, invocation_);
+      if (watched) {
+        stmt_ = step.stmt;
+        watch_.begin_step(step, invocation_);
+      }
       evaluate(frame, step);
       if (stopped_) return Pause::Stopped;  // in a call: the step has no values to work with
       const Pause pause = execute(frame, step, pc);
@@ -439,6 +444,7 @@ class Machine {
         const std::uint32_t index = lane(0);
         const bool inside = index < from.length;
         const Bits loaded = inside ? access_.load(from, index) : Bits{};
+        if (!inside) count_outside(out_of_bounds_.loads, ExprId{node.id});
         watch_.load(node, index, inside, loaded);
         return loaded;
       }
@@ -503,7 +509,11 @@ class Machine {
   void store(const Step& step, std::uint32_t index, const Bits& value) {
     const Elements& to = elements_[step.buffer.index];
     const bool inside = index < to.length;
-    if (inside) access_.store(to, index, value);
+    if (inside) {
+      access_.store(to, index, value);
+    } else {
+      count_outside(out_of_bounds_.stores, {});
+    }
     watch_.store(step, index, inside, value);
   }
 
@@ -520,9 +530,27 @@ class Machine {
       do {
         now = eval_atomic(step.atomic, to.element, old, value(step.expected), value(step.value));
       } while (!element.compare_exchange_weak(old, now));
+    } else {
+      count_outside(out_of_bounds_.atomics, {});
     }
     watch_.atomic(step, index, inside, old, now);
     return old;
+  }
+
+  // An access of the current step is out of bounds; `load` says which of its loads, if it is one.
+  void count_outside(std::uint64_t& count, ExprId load) {
+    const Grid& grid = control_.grid;
+    const std::uint64_t group =
+        (std::uint64_t{group_[2]} * grid[1] + group_[1]) * grid[0] + group_[0];
+    OutOfBounds::First& first = out_of_bounds_.first;
+    if (!out_of_bounds_.any() ||
+        std::pair(group, invocation_) < std::pair(first.workgroup, first.invocation)) {
+      first = {group, invocation_, {}, StmtId{stmt_}, load};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        first.global[axis] = group_[axis] * script_.program().workgroup_size[axis] + local_[axis];
+      }
+    }
+    ++count;
   }
 
   // Takes the next portion of steps. A run with a limit has one thread; where it has several
@@ -587,6 +615,8 @@ class Machine {
   Ids group_{};
   Ids local_{};
   std::uint32_t invocation_ = 0;  // the same as a number
+  std::uint32_t stmt_ = 0;        // of the current step
+  OutOfBounds out_of_bounds_;
   std::vector<std::uint32_t> pcs_;
   std::vector<Bits> locals_;
   std::vector<Bits> values_;

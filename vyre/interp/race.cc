@@ -424,6 +424,7 @@ Result<RaceReport> find_races(const Script& script, const Grid& grid,
                          static_cast<double>(schedules.size()));
       };
     }
+    if (report.schedules > 0) own.out_of_bounds = nullptr;  // what the first one counts is told
     Copies copies(script.program(), buffers);
     const Result<void> ran = add_races(script, grid, buffers, copies.memories(), own, report);
     if (!ran) return ran.diagnostics();

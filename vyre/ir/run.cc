@@ -13,6 +13,14 @@ constexpr std::string_view kSchedules[] = {"sequential", "reverse", "random", "r
 
 }  // namespace
 
+void OutOfBounds::add(const OutOfBounds& other) {
+  const auto place = [](const First& at) { return std::pair(at.workgroup, at.invocation); };
+  if (!any() || (other.any() && place(other.first) < place(first))) first = other.first;
+  stores += other.stores;
+  atomics += other.atomics;
+  loads += other.loads;
+}
+
 std::string to_text(const Schedule& schedule) {
   const std::string name(kSchedules[static_cast<std::size_t>(schedule.kind)]);
   return schedule.has_seed() ? name + ":" + std::to_string(schedule.seed) : name;

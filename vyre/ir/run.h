@@ -54,6 +54,26 @@ struct Schedule {
 std::string to_text(const Schedule& schedule);                 // "random:7"
 std::optional<Schedule> find_schedule(std::string_view text);  // the same, back
 
+// What total semantics hid in a run: accesses to buffers that were out of bounds.
+struct OutOfBounds {
+  std::uint64_t stores = 0;
+  std::uint64_t atomics = 0;
+  std::uint64_t loads = 0;
+  // The first access of the first invocation that made one, in the order of workgroups, then of
+  // invocations; it says nothing where there are none.
+  struct First {
+    std::uint64_t workgroup = 0;   // its number, x fastest
+    std::uint32_t invocation = 0;  // in the workgroup
+    Ids global{};
+    StmtId stmt;
+    ExprId load;  // none: the statement itself
+  };
+  First first;
+
+  bool any() const { return stores + atomics + loads > 0; }
+  void add(const OutOfBounds& other);
+};
+
 struct RunOptions {
   Schedule schedule;
   // After so many steps the run fails; 0: any number. A step is an executed statement, the move of
@@ -63,11 +83,13 @@ struct RunOptions {
   const std::atomic<bool>* stop = nullptr;  // set by somebody else to end the run early
   // Called now and then, by one thread, with the fraction of the workgroups that have ended.
   std::function<void(double)> progress;
+  OutOfBounds* out_of_bounds = nullptr;  // where to write what the interpreter has counted
 };
 
 struct RunStats {
   std::uint64_t steps = 0;
   std::uint64_t evaluations = 0;  // of expressions
+  OutOfBounds out_of_bounds;
 };
 
 // The memory of one buffer: whole elements, aligned to 8 bytes.

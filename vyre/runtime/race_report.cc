@@ -38,10 +38,10 @@ class Describer {
         lines_(source == nullptr ? std::string_view() : source->text) {}
 
   std::vector<Diagnostic> describe(const RaceReport& report);
-
- private:
   // Says in a diagnostic where a statement accesses a buffer: itself, or with one of its loads.
   void locate(Diagnostic& diagnostic, StmtId stmt, ExprId load);
+
+ private:
   Diagnostic describe(const Race& race, const RaceReport& report);
   Diagnostic describe(const OrderDependence& dependence);
   std::string fix_of(const Race& race, const RaceReport& report) const;
@@ -224,7 +224,17 @@ std::vector<Diagnostic> Describer::describe(const RaceReport& report) {
   return diagnostics;
 }
 
+Describer describer_of(const Loaded& loaded, std::size_t item) {
+  return Describer(std::get<Program>(loaded.module.items[item]), &loaded.source,
+                   loaded.positions.empty() ? nullptr : &loaded.positions[item]);
+}
+
 }  // namespace
+
+void locate_access(Diagnostic& diagnostic, const Loaded& loaded, std::size_t item, StmtId stmt,
+                   ExprId load) {
+  describer_of(loaded, item).locate(diagnostic, stmt, load);
+}
 
 Result<Script> script_of(const Linked& linked) {
   const DeviceInfo interpreter = open_interp(0).device->info();
@@ -271,9 +281,7 @@ std::vector<Diagnostic> describe_races(const RaceReport& report, const Loaded& l
                                        std::string_view program) {
   const Result<std::size_t> item = find_program(loaded, program);
   if (!item) return item.diagnostics();
-  return Describer(std::get<Program>(loaded.module.items[*item]), &loaded.source,
-                   loaded.positions.empty() ? nullptr : &loaded.positions[*item])
-      .describe(report);
+  return describer_of(loaded, *item).describe(report);
 }
 
 }  // namespace vyre

@@ -32,4 +32,9 @@ std::vector<Diagnostic> describe_races(const RaceReport& report, const Program& 
 std::vector<Diagnostic> describe_races(const RaceReport& report, const Loaded& loaded,
                                        std::string_view program);
 
+// Says in a diagnostic where a statement of such a program accesses a buffer: itself, or with one
+// of its loads.
+void locate_access(Diagnostic& diagnostic, const Loaded& loaded, std::size_t item, StmtId stmt,
+                   ExprId load);
+
 }  // namespace vyre
