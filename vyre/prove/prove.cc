@@ -41,22 +41,22 @@ struct Symbols : Formula {
   using Formula::constant;
 
   const Law& law;
-  std::vector<Op> ops;  // without calls
+  std::vector<FlatOp> ops;
   std::vector<Diagnostic> failure;
 
   explicit Symbols(const Law& declared) : law(declared) {}
 
   Value call(std::size_t k, std::span<const Value> args) {
-    Result<Value> result = apply(ops[k], args);
+    Result<Value> result = apply(ops[k].op, args, ops[k].memory);
     if (result.ok()) return *result;
     failure = result.diagnostics();
-    return constant(ops[k].signature.output, {});
+    return constant(ops[k].op.signature.output, {});
   }
   Value constant(std::size_t k) {
     const TypedBits& value = std::get<TypedBits>(law.arguments[k]);
     return constant(value.type, value.bits);
   }
-  Value zero() { return constant(ops[0].signature.output, {}); }
+  Value zero() { return constant(ops[0].op.signature.output, {}); }
   Value add(const Value& a, const Value& b) { return apply(Operation::Add, a, b); }
   Truth is_one(const Value& a) { return equal(a, constant(a.type, {{1}})); }
 };
@@ -80,7 +80,7 @@ Result<Question> question_of(const Law& law, const Op& op, const Registry& regis
     }
     Result<FlatOp> flat = inline_calls(*each, registry);
     if (!flat.ok()) return flat.diagnostics();
-    symbols.ops.push_back(std::move(flat->op));
+    symbols.ops.push_back(std::move(*flat));
   }
   std::vector<Symbol> values;
   std::vector<FormulaVariable> variables;

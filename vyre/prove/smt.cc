@@ -324,8 +324,10 @@ Symbol Formula::cast(DataType target, const Symbol& value) {
 // condition. A way that has returned or left its loop assigns nothing any more.
 class OpFormula {
  public:
-  OpFormula(Formula& formula, const Op& op, std::span<const Symbol> arguments)
-      : formula_(formula), op_(op), body_(op.body) {
+  OpFormula(Formula& formula, const Op& op, std::span<const Symbol> arguments,
+            std::span<const BufferDecl> memory)
+      : formula_(formula), op_(op), body_(op.body), memory_(memory) {
+    for (const BufferDecl& buffer : memory) begin(buffer);
     state_.locals.resize(body_.locals.size());
     std::ranges::copy(arguments, state_.locals.begin());
     state_.result = formula_.constant(op.signature.output, {});
@@ -339,11 +341,55 @@ class OpFormula {
 
  private:
   struct State {
+    std::vector<std::vector<Symbol>> memory;
     std::vector<Symbol> locals;
     Symbol result;
     std::string returned = "false";
     std::string broken = "false";
   };
+
+  // What memory holds at the start; of an array nothing that anybody sees.
+  void begin(const BufferDecl& buffer) {
+    const DataType type = loaded_type(buffer.element);
+    std::vector<Symbol>& elements = state_.memory.emplace_back();
+    for (std::uint32_t i = 0; i < buffer.count; ++i) {
+      const bool is_table = buffer.access == BufferAccess::Constant;
+      elements.push_back(formula_.constant(
+          type, is_table ? load_element(buffer.element, buffer.contents.bytes(), i) : Bits{}));
+    }
+  }
+
+  // The element of an index that is not a number is chosen among all.
+  Symbol loaded(std::uint32_t buffer, const Symbol& index) {
+    const std::vector<Symbol>& elements = state_.memory[buffer];
+    Symbol result = formula_.constant(loaded_type(memory_[buffer].element), {});
+    if (index.constant) {
+      const std::uint32_t at = index.constant->lanes[0];
+      return at < elements.size() ? elements[at] : result;
+    }
+    for (std::uint32_t i = 0; i < elements.size(); ++i) {
+      step();
+      result = formula_.select(is(index, i), elements[i], result);
+    }
+    return result;
+  }
+
+  void store(const Store& store) {
+    std::vector<Symbol>& elements = state_.memory[store.buffer.index];
+    const Symbol index = value(store.index);
+    const Symbol stored = value(store.value);
+    const std::string when = active();
+    for (std::uint32_t i = 0; i < elements.size(); ++i) {
+      if (index.constant && index.constant->lanes[0] != i) continue;
+      step();
+      const std::string here = index.constant ? when : formula_.both(when, is(index, i));
+      elements[i] = formula_.select(here, stored, elements[i]);
+    }
+  }
+
+  std::string is(const Symbol& index, std::uint32_t number) {
+    return formula_.equal(index, formula_.constant(DataType::U32, {{number}}));
+  }
 
   std::string active() { return formula_.negated(formula_.either(state_.returned, state_.broken)); }
 
@@ -396,7 +442,8 @@ class OpFormula {
           block(branch.else_begin, branch.end);
           merge(condition, yes);
         },
-        [&](const For& loop) { rounds(id, loop); }, Nothing<Store, Atomic, Barrier, Collective, SetElement, Continue>());
+        [&](const For& loop) { rounds(id, loop); }, [&](const Store& to) { store(to); },
+        Nothing<Atomic, Barrier, Collective, SetElement, Continue>());
   }
 
   // The state is that of the way on which the condition is false.
@@ -406,6 +453,11 @@ class OpFormula {
       no = formula_.select(condition, other, no);
     };
     for (std::size_t i = 0; i < state_.locals.size(); ++i) choose(state_.locals[i], yes.locals[i]);
+    for (std::size_t i = 0; i < state_.memory.size(); ++i) {
+      for (std::size_t k = 0; k < state_.memory[i].size(); ++k) {
+        choose(state_.memory[i][k], yes.memory[i][k]);
+      }
+    }
     choose(state_.result, yes.result);
     const auto choose_truth = [&](const std::string& then, const std::string& otherwise) {
       if (then == otherwise) return then;
@@ -464,7 +516,7 @@ class OpFormula {
         return vector;
       }
       case Operation::Lane: return arg(0).lane(expr.detail);
-      case Operation::Load:
+      case Operation::Load: return loaded(expr.imm, arg(0));
       case Operation::Length:
       case Operation::InvocationId:
       case Operation::WorkgroupId:
@@ -484,6 +536,7 @@ class OpFormula {
   Formula& formula_;
   const Op& op_;
   const Body& body_;
+  const std::span<const BufferDecl> memory_;
   State state_;
   std::unordered_map<std::uint32_t, Symbol> values_;  // of the current statement
   std::uint32_t steps_ = 0;
@@ -491,8 +544,9 @@ class OpFormula {
   std::optional<Diagnostic> failure_;
 };
 
-Result<Symbol> Formula::apply(const Op& op, std::span<const Symbol> arguments) {
-  return OpFormula(*this, op, arguments).run();
+Result<Symbol> Formula::apply(const Op& op, std::span<const Symbol> arguments,
+                              std::span<const BufferDecl> memory) {
+  return OpFormula(*this, op, arguments, memory).run();
 }
 
 }  // namespace vyre

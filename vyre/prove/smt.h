@@ -56,9 +56,10 @@ class Formula {
   std::string either(const std::string& a, const std::string& b);
   std::string negated(const std::string& a);
 
-  // The result of an op without calls. Fails where a loop's bounds are not constant or the body
-  // takes too many steps.
-  Result<Symbol> apply(const Op& op, std::span<const Symbol> arguments);
+  // The result of an op without calls, whose arrays and tables are `memory`. Fails where a loop's
+  // bounds are not constant or the body takes too many steps.
+  Result<Symbol> apply(const Op& op, std::span<const Symbol> arguments,
+                       std::span<const BufferDecl> memory = {});
 
   // SMT-LIB that asks whether there are values for which `truth` holds, but for `(check-sat)`.
   std::string question(const std::string& truth) const;
