@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "vyre/base/text.h"
+#include "vyre/ir/walk.h"
 
 namespace vyre {
 namespace {
