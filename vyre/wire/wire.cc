@@ -184,6 +184,7 @@ class Reader {
     require(size > 0 && size % each == 0, "a table without elements, or with a part of one", 4);
     require(size <= kMaxTableBytes && size / each <= kMaxTableCount, "a table that is too large",
             4);
+    if (!ok()) return;
     skip_padded(size);
     if (ok()) table.contents = Contents({begin, begin + size});
   }
