@@ -47,9 +47,11 @@ std::uint64_t weight(const Bits& bits) {
 
 void add_size(const Body& body, Size& size) {
   size.statements += body.stmts.size();
+  for (const ConstTable& table : body.tables) size.contents += table.count();
   for (const Stmt& stmt : body.stmts) {
     const Atomic* atomic = std::get_if<Atomic>(&stmt);
     size.expressions += atomic != nullptr && atomic->result.exists() ? 1 : 0;
+    size.expressions += std::holds_alternative<Collective>(stmt) ? 1 : 0;
     for (ExprId root : roots(stmt)) {
       for_each_use(body, root, [&](ExprId id) {
         const Expr& expr = body[id];
@@ -108,9 +110,10 @@ void remove_statements(Body& body, auto is_gone) {
   body.stmts = std::move(kept);
 }
 
-// A vector is made of lanes that are all the same.
+// A vector is made of lanes that are all the same; an array is all zero.
 ExprId constant(Body& body, DataType type, std::uint32_t value) {
   Interner make(body);
+  if (is_array(type)) return make.zero(type);
   if (!is_vector(type)) return make.literal(type, {{value}});
   const std::vector<ExprId> lanes(lane_count(type), make.literal(DataType::U32, {{value}}));
   return make.make(type == DataType::Vec2U32 ? Operation::Vec2 : Operation::Vec4, 0, 0, lanes);
@@ -157,7 +160,8 @@ ExprId find_local(const Body& body, LocalId local) {
 bool is_resolved(const Body& body) {
   const auto declared_assign = [](const Stmt& stmt) {
     const Assign* assign = std::get_if<Assign>(&stmt);
-    return assign == nullptr || assign->local.exists();
+    const SetElement* set = std::get_if<SetElement>(&stmt);
+    return (assign == nullptr || assign->local.exists()) && (set == nullptr || set->local.exists());
   };
   const auto declared_use = [&](const Expr& expr) {
     return expr.op != Operation::Local || expr.imm < body.locals.size();
@@ -295,8 +299,9 @@ bool Reducer::drop_statements() {
   return smaller;
 }
 
-// Replaces an `if` by one of its blocks or both, a loop by one round of it, and a block by its
-// statements.
+// Replaces an `if` by one of its blocks or both, a loop by one round of it, a block by its
+// statements, a collective by its operand, and a local by one that is declared where it is first
+// assigned.
 bool Reducer::take_apart() {
   return each_statement([&](std::uint32_t i) {
     // Without the statement itself, and those of one of its blocks.
@@ -318,8 +323,24 @@ bool Reducer::take_apart() {
           smaller = without(i, i) || attempt_body([&](Body& edited) { edited.stmts[i] = first; });
         },
         [&](const Block&) { smaller = without(i, i); },
-        Nothing<Let, Assign, Store, Atomic, Break, Return, Barrier, Collective, SetElement,
-                Continue>());
+        [&](const Let& let) {
+          // Its first assignment declares the local instead.
+          smaller = attempt_body([&](Body& edited) {
+            const auto assigns = [&](const Stmt& other) {
+              const Assign* assign = std::get_if<Assign>(&other);
+              return assign != nullptr && assign->local == let.local;
+            };
+            const auto first = std::ranges::find_if(edited.stmts, assigns);
+            if (first == edited.stmts.end()) return;
+            *first = Let{let.local, std::get<Assign>(*first).value};
+            remove_statements(edited, [&](std::size_t k) { return k == i; });
+          });
+        },
+        [&](const Collective& together) {
+          const Let own{together.result, together.value};
+          smaller = attempt_body([&](Body& edited) { edited.stmts[i] = own; });
+        },
+        Nothing<Assign, Store, Atomic, Break, Return, Barrier, SetElement, Continue>());
     return smaller;
   });
 }
@@ -332,8 +353,8 @@ bool Reducer::inline_lets() {
     const ExprId use = find_local(body(), let->local);
     std::size_t mentions = 0;
     for (const Stmt& stmt : body().stmts) {
-      const Assign* assign = std::get_if<Assign>(&stmt);
-      if (assign != nullptr && assign->local == let->local) return false;
+      const LocalId* local = local_of(stmt);
+      if (local != nullptr && *local == let->local && !declared(stmt).exists()) return false;
       for (ExprId root : roots(stmt)) {
         for_each_use(body(), root, [&](ExprId id) { mentions += id == use ? 1 : 0; });
       }

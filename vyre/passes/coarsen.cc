@@ -495,7 +495,7 @@ class Writer {
       Atomic own = atomic;
       own.index = place(copy, atomic.buffer, atomic.index);
       if (atomic.expected.exists()) own.expected = input(copy, atomic.expected);
-      own.value = input(copy, atomic.value);
+      if (atomic.value.exists()) own.value = input(copy, atomic.value);
       if (atomic.result.exists()) own.result = declare(copy, atomic.result);
       all.push_back(own);
     }

@@ -362,8 +362,10 @@ class Splitter : Rewriter {
     const std::vector<ExprId> order = reached(id);
     const Let* let = std::get_if<Let>(&source);
     const Assign* assign = std::get_if<Assign>(&source);
-    const bool splits =
-        (let != nullptr && is_wide(let->value)) || (assign != nullptr && is_wide(assign->value));
+    const Collective* together = std::get_if<Collective>(&source);
+    const bool splits = (let != nullptr && is_wide(let->value)) ||
+                        (assign != nullptr && is_wide(assign->value)) ||
+                        (together != nullptr && is_wide(together->value));
     // What becomes several statements loads once what others may write to.
     binds_ = splits || std::ranges::any_of(order, [&](ExprId at) {
                const LowerRow* row = find_row(from(), types_, from()[at], lacks_);
@@ -378,6 +380,7 @@ class Splitter : Rewriter {
       out_.stmts.push_back(Let{pair.high, high});
       return;
     }
+    if (splits && together != nullptr) return collective(*together);
     if (splits) {
       // The high half may be made of the old low one.
       const auto [low, high] = value(assign->value);
@@ -405,6 +408,85 @@ class Splitter : Rewriter {
     out_.stmts.push_back(stmt);
   }
 
+  // Bits and whole values go in halves. Sums and orders are put together in steps of 1, 2, 4 …:
+  // what an invocation has is combined with what the one so far before it has.
+  void collective(const Collective& source) {
+    const CollectiveInfo& row = info(source.op);
+    const auto halves = [&](CollectiveOp op, const Value& of, ExprId invocation) {
+      const auto half = [&](ExprId value) {
+        const LocalId part = declare("part", "");
+        out_.stmts.push_back(Collective{op, part, value, invocation});
+        return local(part);
+      };
+      const ExprId low = half(of.low);
+      return Value{low, half(of.high)};
+    };
+    Value value = made_[source.value.index];
+    if (row.shape != CollectiveShape::Before && row.operation != Operation::Add &&
+        row.operation != Operation::Min && row.operation != Operation::Max) {
+      value = halves(source.op, value,
+                     source.invocation.exists() ? made_[source.invocation.index].low : ExprId{});
+    } else {
+      value = in_steps(row, value, halves);
+    }
+    const Pair pair = pair_of(source.result);
+    out_.stmts.push_back(Let{pair.low, value.low});
+    out_.stmts.push_back(Let{pair.high, value.high});
+  }
+  Value in_steps(const CollectiveInfo& row, Value value, auto halves) {
+    const auto number = [&](std::uint32_t n) { return make_.literal(DataType::U32, {{n}}); };
+    const auto made = [&](Operation op, ExprId a, ExprId b) {
+      return make_.make(op, 0, 0, std::array{a, b});
+    };
+    const auto chosen = [&](ExprId condition, const Value& yes, const Value& no) -> Value {
+      const auto half = [&](ExprId a, ExprId b) {
+        return bound("part", make_.make(Operation::Select, 0, 0, std::array{condition, a, b}));
+      };
+      const ExprId low = half(yes.low, no.low);
+      return {low, half(yes.high, no.high)};
+    };
+    const auto& [x, y, z] = program_.workgroup_size;
+    const auto local_id = [&](std::uint8_t axis) {
+      return make_.make(Operation::LocalId, axis, 0, {});
+    };
+    ExprId rank = made(Operation::Add, made(Operation::Mul, local_id(2), number(y)), local_id(1));
+    rank = bound("rank", made(Operation::Add, made(Operation::Mul, rank, number(x)), local_id(0)));
+    const auto on_halves = [&](Operation op, const Value& a, const Value& b) {
+      return applied(*find_row(op, wide_, DataType::Unknown, lacks_),
+                     std::array{a.low, a.high, b.low, b.high});
+    };
+    const auto combined = [&](const Value& a, const Value& b) {
+      if (row.operation == Operation::Add) return on_halves(Operation::Add, a, b);
+      const bool least = row.operation == Operation::Min;
+      return chosen(least ? on_halves(Operation::Lt, a, b).low : on_halves(Operation::Lt, b, a).low,
+                    a, b);
+    };
+    const std::uint32_t invocations = x * y * z;
+    for (std::uint32_t distance = 1; distance < invocations; distance *= 2) {
+      const ExprId other = made(Operation::Sub, rank, number(distance));
+      const Value before = halves(CollectiveOp::Shuffle, value, other);
+      const Value both = combined(before, value);
+      value = chosen(made(Operation::Lt, rank, number(distance)), value, both);
+    }
+    if (row.shape == CollectiveShape::All) {
+      return halves(CollectiveOp::Broadcast, value, number(invocations - 1));
+    }
+    value = halves(CollectiveOp::Shuffle, value, made(Operation::Sub, rank, number(1)));
+    if (row.operation != Operation::Min) return value;  // 0, as where there is none
+    const ExprId greatest = number(0xffffffff);
+    return chosen(made(Operation::Eq, rank, number(0)), {greatest, greatest}, value);
+  }
+
+  // A row for operands in halves.
+  Value applied(const LowerRow& row, std::span<const ExprId> to) {
+    const auto part = [&](const std::shared_ptr<const Op>& op) {
+      const ExprId result = call(op, to);
+      return is_straight(*op) ? result : bound("part", result);
+    };
+    const ExprId low = part(row.low);
+    return {low, row.high != nullptr ? part(row.high) : ExprId{}};
+  }
+
   Value lowered(ExprId id) {
     const Expr& expr = from()[id];
     const std::span<const ExprId> ids = operands(from(), expr);
@@ -413,14 +495,6 @@ class Splitter : Rewriter {
       args.push_back(made_[arg.index].low);
       if (is_wide(arg)) args.push_back(made_[arg.index].high);
     }
-    const auto applied = [&](const LowerRow& row, std::span<const ExprId> to) -> Value {
-      const auto part = [&](const std::shared_ptr<const Op>& op) {
-        const ExprId result = call(op, to);
-        return is_straight(*op) ? result : bound("part", result);
-      };
-      const ExprId low = part(row.low);
-      return {low, row.high != nullptr ? part(row.high) : ExprId{}};
-    };
     if (const LowerRow* row = find_row(from(), types_, expr, lacks_)) return applied(*row, args);
     const bool wide = is_wide(id);
     if (expr.op == Operation::Local) {
