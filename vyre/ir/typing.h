@@ -87,7 +87,10 @@ DataType checked_type(const Expr& expr, TypeOf type, Blame blame) {
       }
       if (array == Unknown) return Unknown;
       if (is_array(array)) break;
-      blame(0, [&] { return diagnose<message::indexed_value>(array); });
+      blame(0, [&] {
+        return is_vector(array) ? diagnose<message::indexed_vector>(array)
+                                : diagnose<message::indexed_value>(array);
+      });
       return Unknown;
     }
     case Operation::Count: {
@@ -106,7 +109,10 @@ DataType checked_type(const Expr& expr, TypeOf type, Blame blame) {
       for (int i = 1; i < static_cast<int>(expr.args[1].index); ++i) {
         const DataType got = type(static_cast<std::size_t>(i));
         if (got == element || got == Unknown) continue;
-        blame(i, [&] { return diagnose<message::array_element>(element, got); });
+        blame(i, [&] {
+          return is_array(got) ? diagnose<message::nested_array>()
+                               : diagnose<message::array_element>(element, got);
+        });
       }
       break;
     }

@@ -137,8 +137,9 @@ class Parser : StatementParser {
       }
     } while (accept(Tok::Comma));
     if (!expect<message::table_end>(Tok::RBracket)) return false;
-    if (count == 0 || (is_array(type) && count != element_count(type))) {
-      return fail<message::table_count>(span, shorten(name), count, element_count(type));
+    if (count == 0) return fail<message::empty_table>(span, shorten(name));
+    if (is_array(type) && count != element_count(type)) {
+      complain<message::table_count>(span, shorten(name), count, element_count(type));
     }
     if (std::ranges::find(tables_, name, &ConstTable::name) != tables_.end()) {
       return fail<message::duplicate_item>(span, shorten(name));

@@ -359,6 +359,10 @@ class ExpressionParser : protected TokenParser {
       if (const OperationInfo* op = find_function(word)) {
         return push_frame({Frame::Function, name.begin, name, op});
       }
+      if (find_atomic(word) != nullptr) return fail<message::atomic_as_value>(name, quoted(word));
+      if (find_collective(word) != nullptr) {
+        return fail<message::collective_as_value>(name, quoted(word));
+      }
       ids_.emplace_back(word);
       return push_frame({Frame::Call, name.begin, name});
     }

@@ -84,8 +84,9 @@ class StatementParser : protected ExpressionParser {
     if (!expect<message::buffer_end>(Tok::RBracket)) return false;
     if (count == 0 || count > kMaxTableCount) {
       complain<message::array_length>({span.begin, previous_.span.end}, count);
+      count = 1;
     }
-    type = array_type(type, std::clamp(count, 1u, kMaxTableCount));
+    type = array_type(type, count);
     return true;
   }
 
