@@ -17,6 +17,7 @@ namespace {
 constexpr std::string_view kUses[] = {"load", "store", "atomic"};
 constexpr std::string_view kClasses[] = {"inside", "just past the end", "wrapping",
                                          "in an empty buffer", "in a row far away"};
+constexpr std::string_view kElementClasses[] = {"known", "unknown", "out of bounds"};
 constexpr std::string_view kPlaces[] = {"the body", "then", "else", "a loop", "a block"};
 constexpr std::string_view kShapes[] = {"line", "area",         "box",   "single",
                                         "odd",  "power of two", "other", "empty"};
@@ -24,6 +25,7 @@ constexpr std::string_view kPlain[] = {
     "else if",
     "call of an op with an early return",
     "divergent break",
+    "divergent continue",
     "divergent return",
     "barrier straight",
     "barrier in an if",
@@ -31,6 +33,17 @@ constexpr std::string_view kPlain[] = {
     "barrier in a row",
     "barrier between store and load of workgroup memory",
     "barrier between store and load of storage",
+    "collective straight",
+    "collective in an if",
+    "collective in a loop",
+    "collective between store and load of workgroup memory",
+    "collective between store and load of storage",
+    "let of an array",
+    "assignment of an array",
+    "table as a value",
+    "element of a call",
+    "length of an array",
+    "length of a table",
     "bool other than 0 and 1",
     "part of a word",
     "buffer of no elements",
@@ -61,8 +74,11 @@ std::string joined(auto... parts) {
   return name;
 }
 
+std::string type_name(DataType type) {
+  return joined(is_array(type) ? "array of " : "", text(element_type(type)));
+}
 std::string of_type(Operation op, std::string_view how, DataType type) {
-  return joined(info(op).name, how, text(type));
+  return joined(info(op).name, how, type_name(type));
 }
 std::string of_buffer(std::string_view what, BufferAccess access, DataType element) {
   return joined(what, " of ", text(access), " ", text(element));
@@ -77,10 +93,19 @@ std::string id_name(Operation op, std::uint32_t axis) {
 std::string index_name(std::string_view use, std::string_view index_class, BufferAccess access,
                        DataType element) {
   return joined(use, " ", index_class, ": ", text(access),
-                element == DataType::Bytes ? " bytes" : "");
+                element == DataType::Bytes ? " bytes"
+                : is_narrow(element)       ? " narrow"
+                                           : "");
+}
+std::string element_name(std::string_view use, std::string_view of, DataType element,
+                         std::string_view index_class) {
+  return joined(use, " of ", of, " of ", text(element), ", index ", index_class);
 }
 std::string atomic_name(AtomicOp op, DataType element, bool wanted) {
   return joined(info(op).text, " on ", text(element), wanted ? ", result wanted" : "");
+}
+std::string collective_name(CollectiveOp op, DataType type) {
+  return joined(info(op).text, " on ", text(type));
 }
 std::string exit_name(std::string_view exit, std::string_view place, bool in_loop) {
   return joined(exit, " in ", place, in_loop ? " in a loop" : "");
@@ -92,57 +117,92 @@ bool takes(std::string_view use, BufferAccess access, DataType element) {
   return use == "load" || storage || access == BufferAccess::Workgroup;
 }
 
+// What buffers can have as elements.
+void add_buffer_features(std::vector<std::string>& all, DataType type) {
+  for (BufferAccess access : kAccesses) {
+    if (access == BufferAccess::Workgroup && type == DataType::Bytes) continue;
+    all.push_back(of_buffer("length", access, type));
+    for (std::string_view use : kUses) {
+      if (takes(use, access, type)) all.push_back(of_buffer(use, access, type));
+      // One type for each name; an index wraps only where a stride is not 1.
+      const bool is_plain =
+          type == DataType::U32 || type == DataType::Bytes || type == DataType::U16;
+      if (!is_plain || !takes(use, access, type)) continue;
+      for (std::string_view each : kClasses) {
+        const bool is_never = access == BufferAccess::Workgroup && each == "in an empty buffer";
+        if (!is_never) all.push_back(index_name(use, each, access, type));
+      }
+    }
+  }
+}
+
+// What values can have as their type, and arrays as that of their elements.
+void add_value_features(std::vector<std::string>& all, DataType type) {
+  for (const OperationInfo& operation : all_operations()) {
+    if (is_form(operation.op) || !contains(operation.types, type)) continue;
+    all.push_back(of_type(operation.op, " of ", type));
+  }
+  for (Operation form : {Operation::Literal, Operation::Local, Operation::Load, Operation::Select,
+                         Operation::Cast, Operation::Call}) {
+    if (form == Operation::Literal && is_vector(type)) continue;
+    all.push_back(of_type(form, " giving ", type));
+  }
+  for (const TypeInfo& target : all_types()) {
+    if (cast_exists(type, target.type)) all.push_back(cast_name(type, target.type));
+  }
+  for (std::uint32_t lane = 0; is_vector(type) && lane < lane_count(type); ++lane) {
+    all.push_back(lane_name(type, lane));
+  }
+  const DataType array = array_type(type, 1);
+  for (Operation form : {Operation::Local, Operation::Call, Operation::Array, Operation::Zeros}) {
+    all.push_back(of_type(form, " giving ", array));
+  }
+  for (DataType each : {type, array}) {
+    all.push_back("parameter: " + type_name(each));
+    all.push_back("result: " + type_name(each));
+  }
+  for (std::string_view index_class : kElementClasses) {
+    all.push_back(element_name("element", "an array", type, index_class));
+    all.push_back(element_name("change", "an array", type, index_class));
+  }
+}
+
 // Everything that cases should have.
 std::vector<std::string> all_features() {
   std::vector<std::string> all(std::begin(kPlain), std::end(kPlain));
   for (const TypeInfo& row : all_types()) {
-    const DataType type = row.type;
-    for (BufferAccess access : kAccesses) {
-      if (access == BufferAccess::Workgroup && type == DataType::Bytes) continue;
-      all.push_back(of_buffer("length", access, type));
-      for (std::string_view use : kUses) {
-        if (takes(use, access, type)) all.push_back(of_buffer(use, access, type));
-        const bool is_plain = type == DataType::U32 || type == DataType::Bytes;
-        if (!is_plain || !takes(use, access, type)) continue;
-        for (std::string_view each : kClasses) {
-          const bool is_never = access == BufferAccess::Workgroup && each == "in an empty buffer";
-          if (!is_never) all.push_back(index_name(use, each, access, type));
-        }
-      }
-    }
-    if (type == DataType::Bytes) continue;
-    for (const OperationInfo& operation : all_operations()) {
-      if (is_form(operation.op) || !contains(operation.types, type)) continue;
-      all.push_back(of_type(operation.op, " of ", type));
-    }
-    for (Operation form : {Operation::Literal, Operation::Local, Operation::Load, Operation::Select,
-                           Operation::Cast, Operation::Call}) {
-      if (form == Operation::Literal && is_vector(type)) continue;
-      all.push_back(of_type(form, " giving ", type));
-    }
-    for (const TypeInfo& target : all_types()) {
-      if (cast_exists(type, target.type)) all.push_back(cast_name(type, target.type));
-    }
-    for (std::uint32_t lane = 0; is_vector(type) && lane < row.lanes; ++lane) {
-      all.push_back(lane_name(type, lane));
+    add_buffer_features(all, row.type);
+    if (is_value_type(row.type)) add_value_features(all, row.type);
+    for (std::string_view index_class : kElementClasses) {
+      if (row.type == DataType::Bytes) continue;
+      all.push_back(element_name("element", "a table", row.type, index_class));
     }
   }
   all.insert(all.end(), {"Vec2", "Vec4", "select by u32", "select by bool"});
-  for (Operation id : {Operation::InvocationId, Operation::WorkgroupId, Operation::LocalId}) {
+  for (Operation id : {Operation::InvocationId, Operation::WorkgroupId, Operation::LocalId,
+                       Operation::NumWorkgroups}) {
     for (std::uint32_t axis = 0; axis < 3; ++axis) all.push_back(id_name(id, axis));
   }
   for (const AtomicInfo& row : all_atomics()) {
     for (DataType type : {DataType::U32, DataType::I32}) {
-      for (bool wanted : {false, true}) all.push_back(atomic_name(row.op, type, wanted));
+      // A load is there for its result, a store has none.
+      if (row.op != AtomicOp::Load) all.push_back(atomic_name(row.op, type, false));
+      if (row.op != AtomicOp::Store) all.push_back(atomic_name(row.op, type, true));
+    }
+  }
+  for (const CollectiveInfo& row : all_collectives()) {
+    for (DataType type : {DataType::U32, DataType::I32, DataType::U64}) {
+      all.push_back(collective_name(row.op, type));
     }
   }
   for (std::size_t i = 0; i < std::variant_size_v<Stmt>; ++i) {
     all.push_back("statement " + std::to_string(i));
   }
-  for (std::string_view exit : {"break", "return", "return of a value"}) {
+  for (std::string_view exit : {"break", "continue", "return", "return of a value"}) {
     for (std::string_view place : kPlaces) {
       for (bool in_loop : {false, true}) {
-        if (!in_loop && (place == "a loop" || exit == "break")) continue;
+        const bool of_loop = exit == "break" || exit == "continue";
+        if (!in_loop && (place == "a loop" || of_loop)) continue;
         if (!in_loop || place != "the body") all.push_back(exit_name(exit, place, in_loop));
       }
     }
@@ -171,6 +231,7 @@ class Finder {
  public:
   Finder(const Case& c, const Item& item, std::unordered_set<std::string>& found)
       : case_(c),
+        item_(item),
         program_(std::get_if<Program>(&item)),
         body_(body_of(item)),
         types_(types_of(c.module, item)),
@@ -190,7 +251,9 @@ class Finder {
   void visit_statement(std::uint32_t i);
   void visit_access(std::string_view use, BufferId buffer, ExprId index);
   void visit_exit(std::string_view exit);
-  void visit_barrier(std::uint32_t i);
+  void visit_element(std::string_view use, std::string_view of, DataType element,
+                     std::uint32_t count, ExprId index);
+  void visit_order(std::string_view what, std::set<std::uint32_t>& published);
   void visit_divisions(std::uint32_t i);
   void visit_crowds();
   void visit_call(const std::string& callee);
@@ -204,6 +267,7 @@ class Finder {
   }
 
   const Case& case_;
+  const Item& item_;
   const Program* program_;
   const Body& body_;
   const Types types_;
@@ -211,23 +275,32 @@ class Finder {
   std::vector<Range> ranges_;
   std::vector<Range> locals_;  // of loop variables
   BlockStack<Frame> stack_{body_};
-  std::set<std::uint32_t> stored_;     // buffers, since the last barrier
-  std::set<std::uint32_t> published_;  // buffers, before it
+  std::set<std::uint32_t> stored_;     // buffers, since the last barrier or collective
+  std::set<std::uint32_t> published_;  // buffers, before a barrier
+  std::set<std::uint32_t> collected_;  // buffers, before a collective
 };
 
 void Finder::run() {
+  if (program_ == nullptr) {
+    const OpSignature& signature = std::get<Op>(item_).signature;
+    for (DataType input : signature.inputs) is("parameter: " + type_name(input));
+    is("result: " + type_name(signature.output));
+  }
   std::uint32_t visited = 0;
   for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
     stack_.enter(i);
     for (ExprId root : roots(body_.stmts[i])) {
       for (; visited <= root.index; ++visited) visit_expr(ExprId{visited});
-      if (published_.empty()) continue;
+      if (body_[root].op == Operation::Table) is("table as a value");
+      if (published_.empty() && collected_.empty()) continue;
       for_each_use(body_, root, [&](ExprId id) {
         const Expr& expr = body_[id];
-        if (expr.op != Operation::Load || !published_.contains(expr.imm)) return;
-        const bool workgroup = buffer(expr.imm).access == BufferAccess::Workgroup;
-        is(joined("barrier between store and load of ",
-                  workgroup ? "workgroup memory" : "storage"));
+        if (expr.op != Operation::Load) return;
+        const std::string_view memory =
+            buffer(expr.imm).access == BufferAccess::Workgroup ? "workgroup memory" : "storage";
+        const std::string_view between = " between store and load of ";
+        if (published_.contains(expr.imm)) is(joined("barrier", between, memory));
+        if (collected_.contains(expr.imm)) is(joined("collective", between, memory));
       });
     }
     visit_divisions(i);
@@ -251,6 +324,9 @@ Range Finder::range_of(const Expr& expr) const {
     return {length, length};
   }
   if (expr.op == Operation::LocalId) return id_range(program_->workgroup_size[expr.detail]);
+  if (expr.op == Operation::NumWorkgroups) {
+    return {case_.grid[expr.detail], case_.grid[expr.detail]};
+  }
   if (expr.op == Operation::WorkgroupId) return id_range(case_.grid[expr.detail]);
   if (expr.op == Operation::InvocationId) {
     return id_range(std::uint64_t{case_.grid[expr.detail]} * program_->workgroup_size[expr.detail]);
@@ -289,6 +365,13 @@ void Finder::visit_access(std::string_view use, BufferId id, ExprId index) {
   is_class(at.low * stride(decl.element) > kMost, "wrapping");
   is_class(length == 0, "in an empty buffer");
   is_class(at.low >= kFar && at.low < at.high && mentions_ids(index), "in a row far away");
+}
+
+void Finder::visit_element(std::string_view use, std::string_view of, DataType element,
+                           std::uint32_t count, ExprId index) {
+  const bool outside = ranges_[index.index].low >= count;
+  const bool known = body_[index].op == Operation::Literal;
+  is(element_name(use, of, element, outside ? "out of bounds" : known ? "known" : "unknown"));
 }
 
 // Divisions of more than 32 bits in a statement.
@@ -364,11 +447,21 @@ void Finder::visit_expr(ExprId id) {
     case Operation::Cast: is(cast_name(types_[args[0]], types_[id])); break;
     case Operation::Load: visit_access("load", BufferId{expr.imm}, args[0]); break;
     case Operation::Call: visit_call(body_.callees[expr.imm]); break;
-    case Operation::Element: return is("element of an array");
-    case Operation::Array: return is("list of elements");
-    case Operation::Table: return is("table");
-    case Operation::Count: return is("length of an array");
-    case Operation::Zeros: return is("array of zeros");
+    case Operation::Element: {
+      const Expr& array = body_[args[0]];
+      if (array.op == Operation::Call) is("element of a call");
+      if (array.op == Operation::Table) {
+        const ConstTable& table = body_.tables[array.imm];
+        return visit_element("element", "a table", table.element, table.count(), args[1]);
+      }
+      const DataType type = types_[args[0]];
+      return visit_element("element", "an array", element_type(type), element_count(type), args[1]);
+    }
+    case Operation::Count:
+      return is(body_[args[0]].op == Operation::Table ? "length of a table" : "length of an array");
+    case Operation::Table: return;
+    case Operation::Array:
+    case Operation::Zeros:
     case Operation::Literal:
     case Operation::Local:
 #define OPERATION(name, tag) case Operation::name:
@@ -410,14 +503,14 @@ void Finder::visit_exit(std::string_view exit) {
   if (divergent) is(joined("divergent ", exit));
 }
 
-void Finder::visit_barrier(std::uint32_t i) {
+// What orders memory, here, and where it puts what was stored before.
+void Finder::visit_order(std::string_view what, std::set<std::uint32_t>& published) {
   const bool in_if =
       std::ranges::any_of(stack_.frames(), [&](const Frame& frame) { return is_in_if(frame); });
-  if (in_if) is("barrier in an if");
-  if (loops() > 0) is("barrier in a loop");
-  if (!in_if && loops() == 0) is("barrier straight");
-  if (i > 0 && std::holds_alternative<Barrier>(body_.stmts[i - 1])) is("barrier in a row");
-  published_.merge(stored_);
+  if (in_if) is(joined(what, " in an if"));
+  if (loops() > 0) is(joined(what, " in a loop"));
+  if (!in_if && loops() == 0) is(joined(what, " straight"));
+  published.merge(stored_);
   stored_.clear();
 }
 
@@ -437,7 +530,25 @@ void Finder::visit_statement(std::uint32_t i) {
       },
       [&](const Break&) { visit_exit("break"); },
       [&](const Return&) { visit_exit(program_ != nullptr ? "return" : "return of a value"); },
-      [&](const Barrier&) { visit_barrier(i); },
+      [&](const Continue&) { visit_exit("continue"); },
+      [&](const Barrier&) {
+        visit_order("barrier", published_);
+        if (i > 0 && std::holds_alternative<Barrier>(body_.stmts[i - 1])) is("barrier in a row");
+      },
+      [&](const Collective& collective) {
+        visit_order("collective", collected_);
+        is(collective_name(collective.op, types_[collective.value]));
+      },
+      [&](const Let& let) {
+        if (is_array(types_[let.value])) is("let of an array");
+      },
+      [&](const Assign& assign) {
+        if (is_array(types_[assign.value])) is("assignment of an array");
+      },
+      [&](const SetElement& set) {
+        const DataType type = types_[set.local];
+        visit_element("change", "an array", element_type(type), element_count(type), set.index);
+      },
       [&](const If& branch) {
         if (is_else_if(body_, branch)) is("else if");
         std::uint32_t tests = 1;
@@ -455,7 +566,7 @@ void Finder::visit_statement(std::uint32_t i) {
         stack_.open(i)->divergent = mentions_ids(loop.from) || mentions_ids(loop.to);
         is(joined("loops nested ", std::to_string(loops()), " deep"));
       },
-      [&](const Block&) { stack_.open(i); }, Nothing<Let, Assign, SetElement, Continue, Collective>());
+      [&](const Block&) { stack_.open(i); });
 }
 
 std::set<std::string_view> shapes_of(const std::array<std::uint32_t, 3>& extents) {

@@ -290,8 +290,11 @@ TEST(BadInput, MegabytesOfOneThing) {
   says("P009", in_value + much("("));
   says("P009", in_value + much("-"));
   says("P009", in_value + much("min("));
-  says("V005", in_value + much("a["));
-  says("P006", in_value + much("["));
+  says("V005", in_value + much("none["));
+  says("P009", in_value + much("a["));
+  says("P009", in_value + much("["));
+  says("V037", in_value + "[" + much("a, "));
+  says("V047", "const t = [" + much("1, ") + "1] program p workgroup(1) { let a = t[0] }");
   says("P006", in_value + much("a."));
   says("P009", in_value + "a" + much(".x"));
   says("P004", in_value + much("1"));

@@ -303,13 +303,36 @@ TEST(Command, SpecifiedMessagesStay) {
 }
 
 TEST(Command, CompletionsKnowEveryVerbAndOption) {
+  // The lines that offer the options of a verb: fish has one for each, the others one for all.
+  const auto options_of = [](const std::string& script, const std::string& start) {
+    std::string found;
+    for (std::size_t at = script.find(start); at != script.npos; at = script.find(start, at + 1)) {
+      found += script.substr(at, script.find('\n', at) - at) + "\n";
+    }
+    for (char& c : found) {
+      if (std::string_view("()\"\n").find(c) != std::string_view::npos) c = ' ';
+    }
+    return found;
+  };
   for (std::string_view shell : {"bash", "zsh", "fish"}) {
     const CommandResult script = run({"completion", shell});
     EXPECT_EQ(script.status, 0);
+    const bool fish = shell == "fish";
     for (const Verb& verb : all_verbs()) {
-      EXPECT_NE(script.out.find(verb.name), std::string::npos);
+      const std::string verb_name(verb.name);
+      EXPECT_NE(script.out.find(verb_name), std::string::npos) << verb_name;
+      const std::string options =
+          options_of(script.out, fish ? "-n '__fish_seen_subcommand_from " + verb_name + "' -l "
+                                      : "    " + verb_name + ") options=");
       for (const Option& option : verb.options) {
-        EXPECT_NE(script.out.find(option.name), std::string::npos);
+        const std::string name(option.name), letter(option.letter);
+        EXPECT_NE(options.find(fish ? " -l " + name.substr(2) + " " : " " + name + " "),
+                  std::string::npos)
+            << shell << " " << verb_name << " " << name;
+        if (letter.empty()) continue;
+        EXPECT_NE(options.find(fish ? " -s " + letter.substr(1) + " " : " " + letter + " "),
+                  std::string::npos)
+            << shell << " " << verb_name << " " << letter;
       }
     }
   }

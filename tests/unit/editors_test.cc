@@ -162,6 +162,11 @@ TEST_F(TextMate, KnowsEveryWord) {
     EXPECT_EQ(scope(row.text, std::string(row.text) + "(a[i], 1)"), "support.function.atomic.vyre")
         << row.text;
   }
+  for (const CollectiveInfo& row : all_collectives()) {
+    EXPECT_EQ(scope(row.text, "let s = " + std::string(row.text) + " (a)"),
+              "support.function.collective.vyre")
+        << row.text;
+  }
   for (const LawInfo& row : all_laws()) {
     EXPECT_EQ(scope(row.text, "law " + std::string(row.text)),
               "entity.other.attribute-name.law.vyre")
@@ -174,6 +179,27 @@ TEST_F(TextMate, KnowsEveryWord) {
       EXPECT_EQ(scope(text, "a = " + text + " + b"), "") << text << " is a local here";
     } else if (row.precedence != 0) {
       EXPECT_EQ(tokens("a " + text + " b"), (std::vector<Token>{{text, "keyword.operator.vyre"}}));
+    }
+  }
+}
+
+// Words that came later may be names too.
+TEST_F(TextMate, KnowsWhereAWordMayBeAName) {
+  const std::string repeat = "keyword.control.vyre";
+  EXPECT_EQ(scope("continue", "if a { continue }"), repeat);
+  EXPECT_EQ(scope("continue", "  continue"), repeat);
+  EXPECT_EQ(tokens("continue  // with the next"),
+            (std::vector<Token>{{"continue", repeat},
+                                {"// with the next", "comment.line.double-slash.vyre"}}));
+  EXPECT_EQ(scope("const", "const k = 1"), "keyword.declaration.vyre");
+  EXPECT_EQ(scope("u8", "const t: u8[2] = [1, 2]"), "storage.type.vyre");
+  EXPECT_EQ(scope("num_workgroups", "a = num_workgroups.z"), "variable.language.vyre");
+  EXPECT_EQ(scope("z", "a = num_workgroups.z"), "variable.other.property.vyre");
+  for (const std::string word :
+       {"continue", "const", "num_workgroups", "u8", "i16", "atomic_load", "workgroup_add"}) {
+    for (const std::string& line : {"let " + word + " = 1", word + " = a", "a = " + word + " + 1",
+                                    "read " + word + ": u32[]", word + "[i] = a"}) {
+      EXPECT_EQ(scope(word, line), "") << line;
     }
   }
 }
@@ -233,7 +259,8 @@ TEST_F(TextMate, KnowsTheRestOfTheGrammar) {
 TEST(Vim, KnowsEveryWord) {
   std::map<std::string, std::set<std::string, std::less<>>> groups;
   std::set<std::string, std::less<>> all;
-  std::istringstream file(read_file(source_root() + "/editors/vim/syntax/vyre.vim"));
+  const std::string text = read_file(source_root() + "/editors/vim/syntax/vyre.vim");
+  std::istringstream file(text);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::string syn, keyword, group, word;
@@ -250,6 +277,14 @@ TEST(Vim, KnowsEveryWord) {
   }
   for (const AtomicInfo& row : all_atomics()) {
     EXPECT_TRUE(groups["vyreAtomic"].contains(row.text)) << row.text;
+  }
+  for (const CollectiveInfo& row : all_collectives()) {
+    EXPECT_TRUE(groups["vyreCollective"].contains(row.text)) << row.text;
+  }
+  // Each with what has to follow it: elsewhere it may be a name.
+  for (const std::string word : {"continue", "const", "num_workgroups"}) {
+    EXPECT_FALSE(all.contains(word)) << word;
+    EXPECT_NE(text.find("\\<" + word + "\\ze"), std::string::npos) << word;
   }
   for (const LawInfo& row : all_laws()) {
     EXPECT_TRUE(groups["vyreLaw"].contains(row.text)) << row.text;

@@ -629,6 +629,8 @@ TEST(EvalAtomic, EdgeRows) {
   EXPECT_EQ(eval_atomic(AtomicOp::Exchange, U32, 1, 7, 2), 2u);
   EXPECT_EQ(eval_atomic(AtomicOp::CompareExchange, U32, 1, 1, 2), 2u);
   EXPECT_EQ(eval_atomic(AtomicOp::CompareExchange, U32, 1, 7, 2), 1u);
+  EXPECT_EQ(eval_atomic(AtomicOp::Load, U32, 1, 1, 2), 1u);
+  EXPECT_EQ(eval_atomic(AtomicOp::Store, U32, 1, 7, 2), 2u);
 }
 
 struct ExactAtomic {
@@ -645,6 +647,8 @@ const std::map<AtomicOp, void (*)(ExactAtomic&)> kAtomicReference = {
     {AtomicOp::Exchange, [](ExactAtomic& e) { e.left = e.value; }},
     {AtomicOp::CompareExchange,
      [](ExactAtomic& e) { e.left = e.old == e.expected ? e.value : e.old; }},
+    {AtomicOp::Load, [](ExactAtomic& e) { e.left = e.old; }},
+    {AtomicOp::Store, [](ExactAtomic& e) { e.left = e.value; }},
 };
 
 TEST(EvalAtomic, RandomVectorsAgainstIntegers) {

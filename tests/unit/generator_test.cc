@@ -175,7 +175,21 @@ TEST(Coverage, KnowsEveryRow) {
   EXPECT_GT(rows, 150u);
   EXPECT_EQ(casts, 47u);
   for (const AtomicInfo& row : all_atomics()) {
-    EXPECT_TRUE(names.contains(std::string(row.text) + " on i32, result wanted"));
+    const bool wanted = names.contains(std::string(row.text) + " on i32, result wanted");
+    EXPECT_EQ(wanted, row.op != AtomicOp::Store) << row.text;
+  }
+  for (const CollectiveInfo& row : all_collectives()) {
+    for (const char* type : {"u32", "i32", "u64"}) {
+      EXPECT_TRUE(names.contains(std::string(row.text) + " on " + type)) << row.text;
+    }
+  }
+  // Elements of buffers and tables only: no expression gives them.
+  for (const char* type : {"u8", "u16", "i8", "i16"}) {
+    EXPECT_TRUE(names.contains(std::string("load of read ") + type));
+    EXPECT_TRUE(names.contains(std::string("store of workgroup ") + type));
+    EXPECT_TRUE(names.contains(std::string("element of a table of ") + type + ", index known"));
+    EXPECT_FALSE(names.contains(std::string("Load giving ") + type));
+    EXPECT_FALSE(names.contains(std::string("element of an array of ") + type + ", index known"));
   }
 }
 
@@ -206,6 +220,93 @@ TEST(Coverage, FindsExpressions) {
   for (const char* name : {"call of primitive.bitwise.or", "Call giving bool", "workgroup: box",
                            "grid: line", "WorkgroupId.x", "return in then"}) {
     EXPECT_FALSE(calls.contains(name)) << name;
+  }
+}
+
+TEST(Coverage, FindsArraysAndTables) {
+  const Names found = features(
+      "const t: u8[3] = [1, 2, 3]\n"
+      "const k = [1, 2]\n"
+      "op x.f(a: u64[2], i: u32) -> u64[2] {\n"
+      "  a[i] = a[1]\n"
+      "  return a\n"
+      "}\n"
+      "program p workgroup(1) {\n"
+      "  read_write out: u32[]\n"
+      "  let w: i32[4]\n"
+      "  let n = out[0]\n"
+      "  w[4] = i32(t[n]) + i32(k[2])\n"
+      "  let b = [true, n == 1]\n"
+      "  let c = k\n"
+      "  let e = x.f([1u64, 2u64], n)[n % 2]\n"
+      "  c = [n, n]\n"
+      "  out[len(c)] = len(t) + u32(e) + u32(b[0])\n"
+      "}\n");
+  for (const char* name : {"Zeros giving array of i32",
+                           "change of an array of i32, index out of bounds",
+                           "element of a table of u8, index unknown",
+                           "element of a table of u32, index out of bounds",
+                           "Array giving array of bool",
+                           "Array giving array of u64",
+                           "element of a call",
+                           "Call giving array of u64",
+                           "element of an array of u64, index unknown",
+                           "element of an array of u64, index known",
+                           "change of an array of u64, index unknown",
+                           "parameter: array of u64",
+                           "parameter: u32",
+                           "result: array of u64",
+                           "table as a value",
+                           "element of an array of bool, index known",
+                           "let of an array",
+                           "assignment of an array",
+                           "length of an array",
+                           "length of a table",
+                           "Local giving array of u64"}) {
+    EXPECT_TRUE(found.contains(name)) << name;
+  }
+  for (const char* name :
+       {"Zeros giving array of u32", "element of a table of u8, index known",
+        "element of a table of u32, index known", "change of an array of i32, index known",
+        "parameter: u64", "result: u64", "Local giving array of bool",
+        "element of an array of u32, index known", "element of an array of i32, index known"}) {
+    EXPECT_FALSE(found.contains(name)) << name;
+  }
+  const Names none = features("program p workgroup(1) { let a = 1 let b = a }");
+  for (const std::string& name : none) EXPECT_EQ(name.find("array"), name.npos) << name;
+  EXPECT_FALSE(none.contains("table as a value"));
+}
+
+TEST(Coverage, FindsCollectivesAndContinue) {
+  const Names found = features(
+      "program p workgroup(4) {\n"
+      "  read_write out: u32[]\n"
+      "  workgroup tile: i16[4]\n"
+      "  tile[local_id.x] = 1i32\n"
+      "  let s = workgroup_scan_add(u64(out[0]))\n"
+      "  let a = tile[0] + i32(num_workgroups.y)\n"
+      "  for i in 0..3 {\n"
+      "    let m = workgroup_max(a)\n"
+      "    for j in 0..3 { if local_id.x == j { continue } { continue } }\n"
+      "  }\n"
+      "  let old = atomic_load(out[1])\n"
+      "  atomic_store(out[2], old)\n"
+      "}\n",
+      {2, 3, 1}, {std::vector<std::byte>(8), {}});
+  for (const char* name :
+       {"workgroup_scan_add on u64", "workgroup_max on i32", "collective straight",
+        "collective in a loop", "collective between store and load of workgroup memory",
+        "continue in then in a loop", "continue in a block in a loop", "divergent continue",
+        "NumWorkgroups.y", "atomic_load on u32, result wanted", "atomic_store on u32",
+        "store of workgroup i16", "load of workgroup i16",
+        "atomic just past the end: read_write"}) {
+    EXPECT_TRUE(found.contains(name)) << name;
+  }
+  for (const char* name :
+       {"workgroup_scan_add on u32", "collective in an if", "barrier straight", "NumWorkgroups.x",
+        "barrier between store and load of workgroup memory", "continue in a loop in a loop",
+        "collective between store and load of storage", "divergent break"}) {
+    EXPECT_FALSE(found.contains(name)) << name;
   }
 }
 

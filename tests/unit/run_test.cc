@@ -209,7 +209,8 @@ TEST(RunData, Counts) {
 
 TEST(RunJson, IsWhatTheContractSays) {
   const CommandResult result =
-      run({"run", "-", "--grid", "3,2", "--json", "--in", "out=7"}, keeps("u32[]"));
+      run({"run", "-", "--grid", "3,2", "--json", "--in", "out=7"},
+          "program keeps workgroup(1) {\n  read_write out: u32[]\n\n  out[0] = out[0]\n}\n");
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(result.out, "{\"program\":\"keeps\",\"backend\":\"" +
                             std::string(default_backend().name) +

@@ -303,8 +303,22 @@ std::vector<std::string> reserved_words() {
 #define WORD(name, text) text,
 #include "vyre/text/words.def"
   };
-  for (const TypeInfo& row : all_types()) words.emplace_back(row.text);
-  for (const AtomicInfo& row : all_atomics()) words.emplace_back(row.text);
+  for (const TypeInfo& row : all_types()) {
+    if (!is_narrow(row.type)) words.emplace_back(row.text);
+  }
+  for (const AtomicInfo& row : all_atomics()) {
+    if (row.op < AtomicOp::Load) words.emplace_back(row.text);
+  }
+  return words;
+}
+
+// Words that came later mean something only where a name cannot stand.
+std::vector<std::string> contextual_words() {
+  std::vector<std::string> words = {"u8",           "u16",   "i8",  "i16",  "atomic_load",
+                                    "atomic_store", "const", "use", "step", "num_workgroups",
+                                    "reversed",     "while", "job", "run",  "over",
+                                    "continue"};
+  for (const CollectiveInfo& row : all_collectives()) words.emplace_back(row.text);
   return words;
 }
 
@@ -338,6 +352,32 @@ TEST(Names, AreNotReservedWords) {
   }
 }
 
+TEST(Names, MayBeWordsThatCameLater) {
+  for (const std::string& word : contextual_words()) {
+    const auto body = [&](const std::string& text) {
+      return codes_of("program p workgroup(1) { " + text + " }");
+    };
+    EXPECT_EQ(codes_of("program " + word + " workgroup(1) { }"), Codes()) << word;
+    EXPECT_EQ(body("read_write " + word + ": u32[] " + word + "[1] = " + word + "[2] + len(" +
+                   word + ")"),
+              Codes())
+        << word;
+    EXPECT_EQ(body("workgroup " + word + ": u32[4] " + word + "[1] = 2"), Codes()) << word;
+    EXPECT_EQ(body("read_write " + word + ": u32[] let old = atomic_add(" + word + "[1], 1)"),
+              Codes())
+        << word;
+    EXPECT_EQ(body("let " + word + " = 1 " + word + " = " + word + " + 2 let z = " + word), Codes())
+        << word;
+    EXPECT_EQ(body("let " + word + " = vec2u32(1) let z = " + word + ".x"), Codes()) << word;
+    EXPECT_EQ(body("for " + word + " in 0..3 { let z = " + word + " }"), Codes()) << word;
+    EXPECT_EQ(body("let " + word + " = 3 if " + word + " { } for i in 0.." + word + " { }"),
+              Codes())
+        << word;
+    EXPECT_EQ(codes_of("op my.op(" + word + ": u32) -> u32 { return " + word + " }"), Codes())
+        << word;
+  }
+}
+
 TEST(Names, MayBeThoseOfFunctionsAndLaws) {
   for (const OperationInfo& row : all_operations()) {
     if (is_form(row.op) || row.precedence != 0) continue;
@@ -355,7 +395,9 @@ TEST(Names, MayBeThoseOfFunctionsAndLaws) {
 }
 
 TEST(Names, OfOpsMayHaveAnyWordAsAPart) {
-  for (const std::string& word : reserved_words()) {
+  std::vector<std::string> words = reserved_words();
+  for (const std::string& word : contextual_words()) words.push_back(word);
+  for (const std::string& word : words) {
     for (const std::string& id :
          {"my." + word, word + ".my", word + "." + word, "my." + word + ".x"}) {
       const std::string op = "op " + id + "(a: u32) -> u32 { return a }\n";

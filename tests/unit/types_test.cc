@@ -28,6 +28,24 @@ TEST(Types, MinBytes) {
   EXPECT_EQ(min_bytes(Vec4U32), 16u);
   EXPECT_EQ(min_bytes(Bool), 4u);
   EXPECT_EQ(min_bytes(Bytes), 0u);
+  EXPECT_EQ(min_bytes(U8), 1u);
+  EXPECT_EQ(min_bytes(U16), 2u);
+  EXPECT_EQ(min_bytes(I8), 1u);
+  EXPECT_EQ(min_bytes(I16), 2u);
+}
+
+// What no value has: elements that are loaded as a value of another type.
+TEST(Types, OfElementsOnly) {
+  for (const TypeInfo& row : all_types()) {
+    const bool is_signed = row.type == I8 || row.type == I16;
+    const bool narrow = is_signed || row.type == U8 || row.type == U16;
+    EXPECT_EQ(is_narrow(row.type), narrow) << row.text;
+    EXPECT_EQ(is_value_type(row.type), !narrow && row.type != Bytes) << row.text;
+    EXPECT_EQ(is_variable_type(row.type), is_value_type(row.type)) << row.text;
+    if (narrow) {
+      EXPECT_EQ(loaded_type(row.type), is_signed ? I32 : U32) << row.text;
+    }
+  }
 }
 
 TEST(Types, BytesBuffersAreWords) {
@@ -36,7 +54,7 @@ TEST(Types, BytesBuffersAreWords) {
   for (const TypeInfo& row : all_types()) {
     if (row.type == Bytes) continue;
     EXPECT_EQ(stride(row.type), row.bytes) << row.text;
-    EXPECT_EQ(loaded_type(row.type), row.type) << row.text;
+    EXPECT_EQ(loaded_type(row.type) == row.type, !is_narrow(row.type)) << row.text;
   }
 }
 
@@ -52,13 +70,14 @@ TEST(Types, LanesAndWidthsFillTheBytes) {
 TEST(Types, Kinds) {
   for (const TypeInfo& row : all_types()) {
     EXPECT_EQ(is_vector(row.type), row.type == Vec2U32 || row.type == Vec4U32) << row.text;
-    EXPECT_EQ(has_sign(row.type), row.type == I32) << row.text;
-    EXPECT_EQ(words(row.type), row.bytes / 4) << row.text;
+    EXPECT_EQ(has_sign(row.type), loaded_type(row.type) == I32) << row.text;
+    EXPECT_EQ(words(row.type), is_narrow(row.type) ? 1 : row.bytes / 4) << row.text;
     EXPECT_EQ(is_wide(row.type), row.bytes > 4) << row.text;
   }
   EXPECT_EQ(lane_bits(Bool), 32u);
   EXPECT_EQ(lane_bits(Vec4U32), 32u);
   EXPECT_EQ(lane_bits(U128), 128u);
+  EXPECT_EQ(lane_bits(I16), 16u);
 }
 
 struct TypeRow {
@@ -76,6 +95,10 @@ constexpr TypeRow kTypes[] = {
     {6, Bool, "Bool", "bool"},
     {7, Bytes, "Bytes", "bytes"},
     {8, U128, "U128", "u128"},
+    {13, U8, "U8", "u8"},
+    {14, U16, "U16", "u16"},
+    {15, I8, "I8", "i8"},
+    {16, I16, "I16", "i16"},
 };
 
 TEST(Types, TagsAndNames) {
@@ -88,10 +111,12 @@ TEST(Types, TagsAndNames) {
     EXPECT_EQ(info(row.type).name, row.name);
     EXPECT_EQ(text(row.type), row.text);
   }
-  for (std::uint32_t tag : {0u, 9u, 12u, 255u, 256u + 1u, 0xFFFFFFFFu}) {
+  // 17 stands before the element and the number of an array, and is no type by itself.
+  for (std::uint32_t tag : {0u, 9u, 12u, 17u, 31u, 32u, 255u, 256u + 1u, 0xFFFFFFFFu}) {
     EXPECT_EQ(type_of_tag(tag), std::nullopt) << tag;
   }
-  for (std::string_view other : {"", "?", "U32", "u3", "u320", "f32", "f16", "bf16", "tensor"}) {
+  for (std::string_view other :
+       {"", "?", "U32", "u3", "u320", "f32", "f16", "bf16", "tensor", "u4", "i64", "u32[4]"}) {
     EXPECT_EQ(find_type(other), std::nullopt) << other;
   }
   EXPECT_EQ(text(Unknown), "?");
@@ -108,20 +133,71 @@ TEST(Types, Sets) {
   EXPECT_FALSE(contains(type_set(U32, U128), Unknown));
 }
 
+TEST(Types, Arrays) {
+  const DataType array = array_type(U64, 3);
+  EXPECT_TRUE(is_array(array));
+  EXPECT_EQ(element_type(array), U64);
+  EXPECT_EQ(element_count(array), 3u);
+  EXPECT_EQ(tables::argument_text(array), "u64[3]");
+  EXPECT_EQ(tables::argument_text(U64), "u64");
+  EXPECT_NE(array, array_type(U64, 4));
+  EXPECT_NE(array, array_type(U32, 3));
+  for (const TypeInfo& row : all_types()) {
+    EXPECT_FALSE(is_array(row.type)) << row.text;
+    EXPECT_EQ(element_type(row.type), row.type) << row.text;
+    // No operation takes an array, and no array is another type by its number.
+    for (const std::uint32_t count : {1u, 2u, 4096u, 65536u}) {
+      const DataType each = array_type(row.type, count);
+      EXPECT_EQ(element_type(each), row.type) << row.text;
+      EXPECT_EQ(element_count(each), count) << row.text;
+      EXPECT_EQ(info(each).type, Unknown) << row.text;
+      EXPECT_FALSE(contains(~TypeSet{0}, each)) << row.text;
+      EXPECT_FALSE(cast_exists(each, row.type)) << row.text;
+      EXPECT_FALSE(cast_exists(row.type, each)) << row.text;
+      EXPECT_EQ(type_of_tag(static_cast<std::uint32_t>(each)), std::nullopt) << row.text;
+    }
+  }
+}
+
+// At most 4096 elements and 16 KiB; elements are values.
+TEST(Types, OfVariables) {
+  for (const DataType element : {U32, I32, Bool}) {
+    EXPECT_TRUE(is_variable_type(array_type(element, 1))) << text(element);
+    EXPECT_TRUE(is_variable_type(array_type(element, 4096))) << text(element);
+    EXPECT_FALSE(is_variable_type(array_type(element, 4097))) << text(element);
+  }
+  for (const DataType element : {U64, Vec2U32}) {
+    EXPECT_TRUE(is_variable_type(array_type(element, 2048))) << text(element);
+    EXPECT_FALSE(is_variable_type(array_type(element, 2049))) << text(element);
+  }
+  for (const DataType element : {U128, Vec4U32}) {
+    EXPECT_TRUE(is_variable_type(array_type(element, 1024))) << text(element);
+    EXPECT_FALSE(is_variable_type(array_type(element, 1025))) << text(element);
+  }
+  for (const DataType element : {Bytes, U8, U16, I8, I16, Unknown}) {
+    EXPECT_FALSE(is_variable_type(array_type(element, 1))) << text(element);
+  }
+}
+
 // --- Casts --------------------------------------------------------------------------------------
 
 TEST(Types, CastTable) {
-  constexpr DataType order[] = {U32, I32, Bool, U64, U128, Vec2U32, Vec4U32, Bytes};
+  constexpr DataType order[] = {U32,     I32,   Bool, U64, U128, Vec2U32,
+                                Vec4U32, Bytes, U8,   U16, I8,   I16};
   // A row is a source; its columns are the targets in the same order.
   constexpr std::string_view table[] = {
-      "xxxxxxx.",  // U32
-      "xxxxxxx.",  // I32
-      "xxxxxxx.",  // Bool
-      "xxxxxx..",  // U64: not to Vec4U32
-      "xxxxxxx.",  // U128
-      "xxxxxx..",  // Vec2U32: not to Vec4U32
-      "xxxxxxx.",  // Vec4U32
-      ".......x",  // Bytes
+      "xxxxxxx.....",  // U32
+      "xxxxxxx.....",  // I32
+      "xxxxxxx.....",  // Bool
+      "xxxxxx......",  // U64: not to Vec4U32
+      "xxxxxxx.....",  // U128
+      "xxxxxx......",  // Vec2U32: not to Vec4U32
+      "xxxxxxx.....",  // Vec4U32
+      ".......x....",  // Bytes
+      "............",  // U8: no value has it
+      "............",  // U16
+      "............",  // I8
+      "............",  // I16
   };
   ASSERT_EQ(all_types().size(), std::size(order));
   for (std::size_t source = 0; source < std::size(order); ++source) {
@@ -238,13 +314,17 @@ struct FormRow {
   std::uint32_t tag;
   std::string_view name;
   int arity;
+  bool is_written = false;  // none is left when calls are expanded
 };
 
 constexpr FormRow kForms[] = {
-    {1, "Literal", 0},      {2, "Local", 0},       {3, "Load", 1},    {4, "Length", 0},
-    {5, "InvocationId", 0}, {6, "WorkgroupId", 0}, {7, "LocalId", 0}, {8, "Select", 3},
-    {9, "Cast", 1},         {10, "Vec2", 2},       {11, "Vec4", -1},  {12, "Lane", 1},
-    {13, "Call", -1},
+    {1, "Literal", 0},      {2, "Local", 0},          {3, "Load", 1},
+    {4, "Length", 0},       {5, "InvocationId", 0},   {6, "WorkgroupId", 0},
+    {7, "LocalId", 0},      {8, "Select", 3},         {9, "Cast", 1},
+    {10, "Vec2", 2},        {11, "Vec4", -1},         {12, "Lane", 1},
+    {13, "Call", -1, true}, {14, "Element", 2, true}, {15, "Array", -1, true},
+    {16, "Table", 0, true}, {17, "NumWorkgroups", 0}, {18, "Count", 1, true},
+    {19, "Zeros", 0, true},
 };
 
 std::string signature_of(const OperationInfo& row, DataType type) {
@@ -280,7 +360,22 @@ TEST(Operations, Forms) {
     EXPECT_EQ(info(*op).name, row.name);
     EXPECT_EQ(info(*op).arity, row.arity) << row.name;
     EXPECT_TRUE(is_form(*op)) << row.name;
+    EXPECT_EQ(is_written(*op), row.is_written) << row.name;
   }
+  for (const OperationRow& row : kOperations) {
+    EXPECT_FALSE(is_written(*operation_of_tag(row.tag))) << row.name;
+  }
+}
+
+TEST(Operations, Ids) {
+  std::string ids;
+  for (const OperationInfo& row : all_operations()) {
+    if (!id_name(row.op).empty())
+      ids += std::string(row.name) + "=" + std::string(id_name(row.op)) + " ";
+  }
+  EXPECT_EQ(ids,
+            "InvocationId=invocation_id WorkgroupId=workgroup_id LocalId=local_id "
+            "NumWorkgroups=num_workgroups ");
 }
 
 // With the two tests above: every row has a tag of its own, and no other tag means anything.
@@ -310,27 +405,79 @@ TEST(Operations, Costs) {
   std::string many;
   for (const OperationInfo& row : all_operations()) {
     if (cost(row.op) == Cost::Many) many += std::string(row.name) + " ";
-    EXPECT_TRUE(row.arity != 0 || cost(row.op) == Cost::None) << row.name;
+    // What has no operands is there already, but zeros have to be made.
+    EXPECT_EQ(row.arity == 0 && cost(row.op) != Cost::None, row.op == Operation::Zeros) << row.name;
   }
-  EXPECT_EQ(many, "Load Call Div Mod ");
+  EXPECT_EQ(many, "Load Call Element Array Zeros Div Mod ");
 }
 
 TEST(Operations, Atomics) {
-  const std::vector<std::pair<std::string_view, int>> rows = {
-      {"atomic_add", 1}, {"atomic_and", 1}, {"atomic_or", 1},       {"atomic_xor", 1},
-      {"atomic_min", 1}, {"atomic_max", 1}, {"atomic_exchange", 1}, {"atomic_compare_exchange", 2}};
+  struct Row {
+    std::string_view text;
+    int operands;
+    bool commutes;
+  };
+  const std::vector<Row> rows = {
+      {"atomic_add", 1, true},       {"atomic_and", 1, true},
+      {"atomic_or", 1, true},        {"atomic_xor", 1, true},
+      {"atomic_min", 1, true},       {"atomic_max", 1, true},
+      {"atomic_exchange", 1, false}, {"atomic_compare_exchange", 2, false},
+      {"atomic_load", 0, false},     {"atomic_store", 1, false}};
   ASSERT_EQ(all_atomics().size(), rows.size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     const std::optional<AtomicOp> op = atomic_of_tag(i + 1);
-    ASSERT_TRUE(op) << rows[i].first;
-    EXPECT_EQ(info(*op).op, *op) << rows[i].first;
-    EXPECT_EQ(info(*op).text, rows[i].first);
-    EXPECT_EQ(info(*op).operands, rows[i].second) << rows[i].first;
-    EXPECT_EQ(find_atomic(rows[i].first), &info(*op)) << rows[i].first;
+    ASSERT_TRUE(op) << rows[i].text;
+    EXPECT_EQ(info(*op).op, *op) << rows[i].text;
+    EXPECT_EQ(info(*op).text, rows[i].text);
+    EXPECT_EQ(info(*op).operands, rows[i].operands) << rows[i].text;
+    EXPECT_EQ(info(*op).order == AtomicOrder::Any, rows[i].commutes) << rows[i].text;
+    EXPECT_EQ(find_atomic(rows[i].text), &info(*op)) << rows[i].text;
   }
   EXPECT_EQ(atomic_of_tag(0), std::nullopt);
-  EXPECT_EQ(atomic_of_tag(9), std::nullopt);
+  EXPECT_EQ(atomic_of_tag(11), std::nullopt);
   EXPECT_EQ(find_atomic("atomic_sub"), nullptr);
+}
+
+TEST(Operations, Collectives) {
+  using enum CollectiveShape;
+  struct Row {
+    std::string_view text;
+    Operation operation;  // what combines two values
+    CollectiveShape shape;
+  };
+  const std::vector<Row> rows = {
+      {"workgroup_add", Operation::Add, All},
+      {"workgroup_min", Operation::Min, All},
+      {"workgroup_max", Operation::Max, All},
+      {"workgroup_and", Operation::BitAnd, All},
+      {"workgroup_or", Operation::BitOr, All},
+      {"workgroup_xor", Operation::BitXor, All},
+      {"workgroup_scan_add", Operation::Add, Before},
+      {"workgroup_scan_min", Operation::Min, Before},
+      {"workgroup_scan_max", Operation::Max, Before},
+      {"workgroup_broadcast", Operation::Literal, One},
+      {"workgroup_shuffle", Operation::Literal, Own},
+  };
+  ASSERT_EQ(all_collectives().size(), rows.size());
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    const std::optional<CollectiveOp> op = collective_of_tag(i + 1);
+    ASSERT_TRUE(op) << rows[i].text;
+    EXPECT_EQ(info(*op).op, *op) << rows[i].text;
+    EXPECT_EQ(info(*op).text, rows[i].text);
+    EXPECT_EQ(info(*op).operation, rows[i].operation) << rows[i].text;
+    EXPECT_EQ(info(*op).chooses(), rows[i].shape == One || rows[i].shape == Own) << rows[i].text;
+    EXPECT_EQ(info(*op).is_uniform(), rows[i].shape == All || rows[i].shape == One) << rows[i].text;
+    EXPECT_EQ(find_collective(rows[i].text), &info(*op)) << rows[i].text;
+    // The combining ones are associative and commutative, so that no order can be told.
+    if (rows[i].operation != Operation::Literal) {
+      EXPECT_TRUE(info(rows[i].operation).laws.starts_with("commutative associative"))
+          << rows[i].text;
+    }
+  }
+  EXPECT_EQ(collective_of_tag(0), std::nullopt);
+  EXPECT_EQ(collective_of_tag(12), std::nullopt);
+  EXPECT_EQ(find_collective("workgroup_sub"), nullptr);
+  EXPECT_EQ(list_of(type_sets::Combined), "u32, i32 or u64");
 }
 
 }  // namespace

@@ -46,7 +46,14 @@ Module example() {
   return {{program}};
 }
 
-// A program with every type, access, operation, atomic and statement.
+// A table whose bytes are 0, 1, 0, 0, 0, …: every type has such elements.
+ConstTable table_of(std::string name, DataType element, std::uint32_t count) {
+  std::vector<std::byte> bytes(std::size_t{count} * stride(element));
+  bytes[bytes.size() > 4 ? 4 : 0] = std::byte{1};
+  return {std::move(name), element, Contents(std::move(bytes))};
+}
+
+// A program with every type, access, operation, atomic, collective and statement.
 Program everything() {
   Program program;
   program.name = "everything";
@@ -86,6 +93,7 @@ Program everything() {
       case Operation::InvocationId:
       case Operation::WorkgroupId:
       case Operation::LocalId:
+      case Operation::NumWorkgroups:
         for (std::uint8_t axis = 0; axis < 3; ++axis) let(interner.make(row.op, axis, 0, {}));
         break;
       case Operation::Cast:
@@ -102,6 +110,23 @@ Program everything() {
         let(interner.call("another.op", std::span(values).first(5)));
         let(interner.call("some.op", std::span(values).last(1)));
         break;
+      case Operation::Array:
+        let(interner.array(std::span(values).first(5)));
+        let(interner.array(std::span(values).last(1)));
+        break;
+      case Operation::Table:
+        for (const TypeInfo& type : all_types()) {
+          if (type.type == DataType::Bytes) continue;
+          let(interner.table(
+              table_of("t", type.type, 3)));  // of one name, and not always whole words
+        }
+        let(interner.table(table_of("u", DataType::U32, 3)));
+        break;
+      case Operation::Zeros:
+        let(interner.zero(array_type(DataType::U32, 1)));
+        let(interner.zero(array_type(DataType::U32, 4096)));
+        let(interner.zero(array_type(DataType::Vec4U32, 7)));
+        break;
       default: let(interner.make(row.op, 0, 0, args));
     }
   }
@@ -116,9 +141,16 @@ Program everything() {
   };
   for (const AtomicInfo& row : all_atomics()) {
     const ExprId expected = row.operands == 2 ? y : ExprId{};
-    body.stmts.push_back(Atomic{row.op, local("old"), BufferId{1u}, x, expected, y});
-    body.stmts.push_back(Atomic{row.op, {}, BufferId{5u}, y, expected, x});
+    const auto value = [&](ExprId id) { return row.operands > 0 ? id : ExprId{}; };
+    if (row.op != AtomicOp::Store) {
+      body.stmts.push_back(Atomic{row.op, local("old"), BufferId{1u}, x, expected, value(y)});
+    }
+    body.stmts.push_back(Atomic{row.op, {}, BufferId{5u}, y, expected, value(x)});
   }
+  for (const CollectiveInfo& row : all_collectives()) {
+    body.stmts.push_back(Collective{row.op, local("s"), x, row.chooses() ? y : ExprId{}});
+  }
+  body.stmts.push_back(SetElement{LocalId{3u}, x, y});
   body.stmts.push_back(Assign{LocalId{3u}, y});
   body.stmts.push_back(Store{BufferId{1u}, x, y});
   body.stmts.push_back(If{x, at(3), at(6)});  // if { barrier {} } else if { } else { return }
@@ -127,9 +159,10 @@ Program everything() {
   body.stmts.push_back(If{y, at(1), at(3)});
   body.stmts.push_back(Return{});
   body.stmts.push_back(Barrier{});
-  body.stmts.push_back(For{local("k"), x, y, at(3)});
-  body.stmts.push_back(If{y, at(2), at(2)});
+  body.stmts.push_back(For{local("k"), x, y, at(4)});
+  body.stmts.push_back(If{y, at(2), at(3)});
   body.stmts.push_back(Break{});
+  body.stmts.push_back(Continue{});
   body.stmts.push_back(Return{y});
   program.body = canonical(body);
   return program;
@@ -174,7 +207,22 @@ Op lawful() {
   return op;
 }
 
-Module all_of_it() { return {{everything(), lawful(), example().items[0]}}; }
+// An op from an array to an array, with a table.
+Op with_arrays() {
+  Op op;
+  op.id = "test.with_arrays";
+  op.signature = {{array_type(DataType::U64, 3), DataType::U32}, array_type(DataType::U32, 5)};
+  op.body.locals = {{"a"}, {"i"}};
+  Interner interner(op.body);
+  const ExprId table = interner.table(table_of("k", DataType::U16, 5));
+  op.body.stmts.push_back(
+      SetElement{LocalId{0u}, interner.local(LocalId{1u}), interner.element(table, table)});
+  op.body.stmts.push_back(Return{table});
+  op.body = canonical(op.body, 2);
+  return op;
+}
+
+Module all_of_it() { return {{everything(), lawful(), with_arrays(), example().items[0]}}; }
 
 // --- Bytes --------------------------------------------------------------------------------------
 
@@ -206,6 +254,12 @@ std::string item(std::uint32_t tag, const Words& fields) {
 // A program without name and buffers; its body begins at byte 60. In an empty body the tables of
 // locals, constants, callees, expressions and statements begin at bytes 60, 64, 68, 72 and 76.
 std::string program_with(const Words& body) { return item(1, Words{0, 1, 1, 1, 0} + body); }
+
+// A program with tables of constants, of which the number stands at byte 68; the first begins with
+// its name at byte 72.
+std::string program_with_tables(const Words& tables_and_more) {
+  return item(3, Words{0, 1, 1, 1, 0, 0, 0} + tables_and_more);
+}
 
 // An op without id and description; its table of inputs begins at byte 48.
 std::string op_with(const Words& fields) { return item(2, Words{0, 0} + fields); }
@@ -281,6 +335,8 @@ TEST(Wire, AnEmptyModuleIsTheHeaderAlone) {
 TEST(Wire, TakesEverySmallestBody) {
   EXPECT_EQ(outcome(program_with({0, 0, 0, 0, 0})), "fine");
   EXPECT_EQ(outcome(op_with({0, 1, 0, 0, 0, 0, 0, 0})), "fine");
+  EXPECT_EQ(outcome(op_with({0, 17, 1, 1, 0, 0, 0, 0, 0, 0})), "fine");
+  EXPECT_EQ(outcome(program_with_tables({1, 0, 13, 1, 7, 0, 1, 16, 0, 1, 9, 0})), "fine");
 }
 
 TEST(Wire, KnowsItsOwnFiles) {
@@ -417,6 +473,12 @@ TEST(Wire, W003Truncated) {
        "W003: the data ends at byte 84, inside the statements"},
       {program_with({0, 0, 1, 0, 1, 13, 0, many, 0}),
        "W003: the data ends at byte 96, inside the expressions"},
+      {program_with({0, 0, 0, 1, 15, many, 0}),
+       "W003: the data ends at byte 88, inside the expressions"},
+      {program_with_tables({many, 0, 0, 0}), "W003: the data ends at byte 84, inside the tables"},
+      {program_with_tables({1, 0, 1, many}), "W003: the data ends at byte 84, inside the tables"},
+      {program_with_tables({1, 0, 1, 0xfffffffd}),
+       "W003: the data ends at byte 84, inside the tables"},
   });
   items = *encode(Module{});
   set_word(items, 12, many);
@@ -432,13 +494,17 @@ TEST(Wire, W004Digest) {
 TEST(Wire, W005Tags) {
   const Words no_body{0, 0, 0, 0, 0};
   expect({
-      {item(3, Words(10)), "W005: unknown item tag 3 at byte 32"},
+      {item(0, Words(10)), "W005: unknown item tag 0 at byte 32"},
+      {item(5, Words(10)), "W005: unknown item tag 5 at byte 32"},
       {item(1, Words{0, 1, 1, 1, 1, 0, 5, 1, 0, 0} + no_body),
        "W005: unknown access tag 5 at byte 64"},
       {item(1, Words{0, 1, 1, 1, 1, 0, 1, 9, 0, 0} + no_body),
        "W005: unknown type tag 9 at byte 68"},
       {op_with(Words{1, 0, 1, 0} + no_body), "W005: unknown type tag 0 at byte 52"},
-      {op_with(Words{0, 13, 0} + no_body), "W005: unknown type tag 13 at byte 52"},
+      {op_with(Words{0, 12, 0} + no_body), "W005: unknown type tag 12 at byte 52"},
+      {op_with(Words{0, 18, 0} + no_body), "W005: unknown type tag 18 at byte 52"},
+      {op_with(Words{0, 17, 9, 1, 0} + no_body), "W005: unknown type tag 9 at byte 56"},
+      {op_with(Words{1, 17, 17, 1, 1, 0} + no_body), "W005: unknown type tag 17 at byte 56"},
       {op_with(Words{0, 1, 1, 21} + no_body), "W005: unknown law tag 21 at byte 60"},
       {op_with(Words{0, 1, 1, 17, 3} + no_body), "W005: unknown direction tag 3 at byte 64"},
       {op_with(Words{0, 1, 1, 3, 9, 0} + no_body), "W005: unknown type tag 9 at byte 64"},
@@ -447,9 +513,18 @@ TEST(Wire, W005Tags) {
       {program_with({0, 0, 0, 2, 5, 0x0009, 0, 0}), "W005: unknown type tag 0 at byte 81"},
       {program_with({0, 0, 0, 1, 0x0306, 0}), "W005: unknown axis tag 3 at byte 77"},
       {program_with({0, 0, 0, 2, 5, 0x040c, 0, 0}), "W005: unknown lane tag 4 at byte 81"},
-      {program_with({0, 0, 0, 0, 1, 11}), "W005: unknown statement tag 11 at byte 80"},
+      {program_with({0, 0, 0, 1, 0x1101, 0, 0}), "W005: unknown type tag 17 at byte 77"},
+      {program_with({0, 0, 0, 1, 0x0311, 0}), "W005: unknown axis tag 3 at byte 77"},
+      {program_with({0, 0, 0, 1, 19, 17, 0, 1, 0}), "W005: unknown type tag 0 at byte 84"},
+      {program_with({0, 0, 0, 1, 19, 9, 0}), "W005: unknown type tag 9 at byte 80"},
+      {program_with_tables({1, 0, 9, 4, 0, 0, 0, 0}), "W005: unknown type tag 9 at byte 76"},
+      {program_with_tables({1, 0, 17, 4, 0, 0, 0, 0}), "W005: unknown type tag 17 at byte 76"},
+      {program_with({0, 0, 0, 0, 1, 14}), "W005: unknown statement tag 14 at byte 80"},
       {program_with({0, 0, 0, 0, 1, 0}), "W005: unknown statement tag 0 at byte 80"},
-      {program_with({0, 0, 0, 0, 1, 0x0904}), "W005: unknown atomic tag 9 at byte 81"},
+      {program_with({0, 0, 0, 0, 1, 0x0004}), "W005: unknown atomic tag 0 at byte 81"},
+      {program_with({0, 0, 0, 0, 1, 0x0b04}), "W005: unknown atomic tag 11 at byte 81"},
+      {program_with({0, 0, 0, 0, 1, 0x000d}), "W005: unknown collective tag 0 at byte 81"},
+      {program_with({0, 0, 0, 0, 1, 0x0c0d}), "W005: unknown collective tag 12 at byte 81"},
   });
 }
 
@@ -476,6 +551,19 @@ TEST(Wire, W006References) {
        "W006: constant 0 at byte 80 is out of range; there are 0"},
       {program_with({0, 0, 0, 1, 13, 0, 0, 0}),
        "W006: callee 0 at byte 80 is out of range; there are 0"},
+      {program_with({0, 0, 0, 1, 16, 0, 0}),
+       "W006: table 0 at byte 80 is out of range; there are 0"},
+      {program_with({0, 0, 0, 1, 15, 1, 0, 0}),
+       "W006: operand 0 at byte 84 is out of range; there are 0"},
+      {program_with({0, 0, 0, 2, 5, 14, 0, 1, 0}),
+       "W006: operand 1 at byte 88 is out of range; there are 1"},
+      {statements({1, 11, 0, 0, 0}), "W006: local 0 at byte 88 is out of range; there are 0"},
+      {statements({1, 0x010d, none, 0}),
+       "W006: local 4294967295 at byte 88 is out of range; there are 0"},
+      {program_with({1, 0, 0, 0, 1, 5, 1, 0x010d, 0, 1}),
+       "W006: expression 1 at byte 96 is out of range; there are 1"},
+      {program_with({1, 0, 0, 0, 1, 5, 1, 0x0a0d, 0, 0, 1}),
+       "W006: expression 1 at byte 100 is out of range; there are 1"},
       {statements({1, 9, 1}), "W006: expression 1 at byte 88 is out of range; there are 1"},
       {statements({1, 5, none, 1, 1}),
        "W006: expression 4294967295 at byte 88 is out of range; there are 1"},
@@ -526,6 +614,40 @@ TEST(Wire, W007Canonical) {
        "W007: a detail of an operation without at byte 80"},
       {program_with({0, 0, 0, 0, 1, 0x010a}), "W007: bits that are reserved at byte 80"},
       {program_with({0, 0, 0, 0, 1, 0x1000a}), "W007: bits that are reserved at byte 80"},
+      {program_with(Words{0, 0, 0, 2, 5, 0x010e, 0, 0} + return_1),
+       "W007: a detail of an operation without at byte 80"},
+      {program_with({0, 0, 0, 0, 1, 0x010c}), "W007: bits that are reserved at byte 80"},
+      {program_with({0, 0, 0, 0, 1, 0x1000d}), "W007: bits that are reserved at byte 80"},
+      {item(1, {0, 1, 1, 1, 1, 0, 2, 1, 0, 0, 1, 0, 0, 0, 1, 5, 1, 0x0a04, 0, 0, 0, 0}),
+       "W007: a result of atomic_store at byte 112"},
+      // Arrays and tables.
+      {op_with(Words{0, 17, 1, 0, 0} + no_body),
+       "W007: an array without elements, or with too many at byte 60"},
+      {op_with(Words{0, 17, 1, 65537, 0} + no_body),
+       "W007: an array without elements, or with too many at byte 60"},
+      {program_with(Words{0, 0, 0, 1, 15, 0} + return_0),
+       "W007: an array without elements at byte 80"},
+      {program_with(Words{0, 0, 0, 1, 19, 1} + return_0),
+       "W007: zeros that are not an array at byte 80"},
+      {program_with_tables({0, 0, 0, 0}), "W007: an item that says that it has tables at byte 68"},
+      {program_with_tables({1, 0, 7, 4, 0, 0, 0, 0}), "W007: a table of bytes at byte 76"},
+      {program_with_tables({1, 0, 1, 0, 0, 0, 0}),
+       "W007: a table without elements, or with a part of one at byte 80"},
+      {program_with_tables({1, 0, 14, 3, 0, 0, 0, 0}),
+       "W007: a table without elements, or with a part of one at byte 80"},
+      {program_with_tables(Words{1, 0, 13, 65537} + Words(16385 + 3)),
+       "W007: a table that is too large at byte 80"},
+      {program_with_tables(Words{1, 0, 8, 262160} + Words(65540 + 3)),
+       "W007: a table that is too large at byte 80"},
+      {program_with_tables({1, 0, 13, 1, 0x100, 0, 0, 0}),
+       "W007: padding that is not zero at byte 85"},
+      {program_with_tables({1, 0, 6, 8, 1, 2, 0, 0, 0}),
+       "W007: a bool that is neither 0 nor 1 at byte 88"},
+      {program_with_tables({1, 0, 1, 4, 7, 0, 0, 0}), kNotCanonical},
+      {program_with_tables({2, 0, 1, 4, 7, 0, 1, 4, 7, 0, 2, 16, 0, 16, 1, 2, 9, 0, 9, 1}),
+       kNotCanonical},
+      {program_with_tables({2, 0, 1, 4, 7, 0, 1, 4, 8, 0, 2, 16, 1, 16, 0, 2, 9, 0, 9, 1}),
+       kNotCanonical},
       // Literals.
       {program_with(Words{0, 0, 0, 1, 0x0601, 2} + return_0),
        "W007: a bool that is neither 0 nor 1 at byte 80"},
@@ -663,8 +785,9 @@ TEST(Wire, ThePageListsEveryTag) {
     } else if (in_tags && !line.starts_with("|--")) {
       std::istringstream cells(line);
       std::string bar, tag, row_name;
-      cells >> bar >> tag >> bar >> row_name;
-      listed.push_back(tag + " " + row_name);
+      cells >> bar >> tag >> bar >> std::ws;
+      std::getline(cells, row_name, '|');
+      listed.push_back(tag + " " + row_name.substr(0, row_name.find_last_not_of(' ') + 1));
     }
   }
   const auto row = [&](auto tag, std::string_view row_name) {
@@ -672,6 +795,8 @@ TEST(Wire, ThePageListsEveryTag) {
   };
   row(ItemTag::Program, "program");
   row(ItemTag::Op, "op");
+  row(ItemTag::ProgramWithTables, "program with tables");
+  row(ItemTag::OpWithTables, "op with tables");
   for (BufferAccess access : {BufferAccess::ReadOnly, BufferAccess::ReadWrite,
                               BufferAccess::Uniform, BufferAccess::Workgroup}) {
     row(access, text(access));
@@ -682,6 +807,7 @@ TEST(Wire, ThePageListsEveryTag) {
 #define STATEMENT(name, tag, meaning) row(StatementTag::name, #name);
 #include "vyre/ir/ops.def"
   for (const AtomicInfo& atomic : all_atomics()) row(atomic.op, atomic.text);
+  for (const CollectiveInfo& collective : all_collectives()) row(collective.op, collective.text);
   EXPECT_EQ(listed, expected);
 }
 

@@ -184,6 +184,7 @@ class Reader {
     require(size > 0 && size % each == 0, "a table without elements, or with a part of one", 4);
     require(size <= kMaxTableBytes && size / each <= kMaxTableCount, "a table that is too large",
             4);
+    if (!ok()) return;
     skip_padded(size);
     if (ok()) table.contents = Contents({begin, begin + size});
   }
@@ -321,7 +322,8 @@ class Format {
     wire_.set_inside("an op");
     wire_.text(op.id);
     wire_.text(op.description);
-    list("the inputs", 4, op.signature.inputs, [&](Part<DataType>& input) { variable_type(input); });
+    list("the inputs", 4, op.signature.inputs,
+         [&](Part<DataType>& input) { variable_type(input); });
     variable_type(op.signature.output);
     list("the laws", 4, op.laws, [&](Part<Law>& law) { fields(law); });
     fields(op.body, 0, op.signature.inputs.size());
@@ -344,13 +346,15 @@ class Format {
     wire_.word(tag);
     if (tag == kWireArray) {
       wire_.word(element);
-      wire_.word(count);
-      wire_.require(count - 1 < kMaxTableCount, "an array without elements, or with too many", 4);
     } else {
       element = tag;
     }
     if (!type_of_tag(element)) {
       return wire_.template fail<message::bad_tag>("type", element, wire_.at() - 4);
+    }
+    if (tag == kWireArray) {
+      wire_.word(count);
+      wire_.require(count - 1 < kMaxTableCount, "an array without elements, or with too many", 4);
     }
     if constexpr (Wire::kReads) {
       type = array_type(static_cast<DataType>(element), tag == kWireArray ? count : 0);
@@ -585,7 +589,7 @@ class Format {
     if (info(atomic.op).operands == 2) value(atomic.expected);
     if (info(atomic.op).operands > 0) value(atomic.value);
     wire_.require(atomic.op != AtomicOp::Store || !atomic.result.exists(),
-                  "a result of atomic_store", 4);
+                  "a result of atomic_store", 16);
   }
   void fields(Part<SetElement>& set) {
     wire_.reference("local", set.local.index, body_->locals.size());
@@ -689,8 +693,7 @@ void read(Reader& reader, Module& module) {
   if (!known) return reader.fail<message::bad_tag>("item", kind, reader.at() - 8);
   Item& item = module.items.emplace_back();
   if (*known == ItemTag::Op || *known == ItemTag::OpWithTables) item = Op();
-  const bool has_tables =
-      *known == ItemTag::ProgramWithTables || *known == ItemTag::OpWithTables;
+  const bool has_tables = *known == ItemTag::ProgramWithTables || *known == ItemTag::OpWithTables;
   const auto fields = [&](auto& each) { Format<Reader>(reader, has_tables).fields(each); };
   reader.item(size, [&] { std::visit(fields, item); });
 }

@@ -23,9 +23,21 @@ syn keyword vyreLaw contained involution inverse_of distributive_over lattice_ab
 syn keyword vyreLaw contained complement monotonic bounded trichotomy zero_product
 
 " A function's name is one only before a parenthesis; elsewhere it can be a local.
-syn match vyreCall /\<\h\w*\ze\s*(/ contains=vyreFunction
+syn match vyreCall /\<\h\w*\ze\s*(/ contains=vyreFunction,vyreAtomic,vyreCollective
 syn keyword vyreFunction contained popcount clz ctz reverse_bits min max abs_diff mul_high
 syn keyword vyreFunction contained add_sat sub_sat rotl rotr
+syn keyword vyreAtomic contained atomic_load atomic_store
+syn keyword vyreCollective contained workgroup_add workgroup_min workgroup_max workgroup_and
+syn keyword vyreCollective contained workgroup_or workgroup_xor workgroup_scan_add
+syn keyword vyreCollective contained workgroup_scan_min workgroup_scan_max workgroup_broadcast
+syn keyword vyreCollective contained workgroup_shuffle
+
+" So are these words where they mean nothing.
+syn match vyreTyped /:\s*\zs\h\w*/ contains=vyreType
+syn keyword vyreType contained u8 u16 i8 i16
+syn match vyreRepeat /\<continue\ze\s*\%($\|}\|\/\/\)/
+syn match vyreDeclaration /\<const\ze\s\+\h/
+syn match vyreId /\<num_workgroups\ze\.[xyz]\>/
 
 syn match vyreName contained /\h\w*\%(\.\h\w*\)*/
 syn match vyreOp /\<\h\w*\%(\.\h\w*\)\+\ze\s*(/
@@ -53,6 +65,7 @@ hi def link vyreConstant Constant
 hi def link vyreId Identifier
 hi def link vyreReserved Function
 hi def link vyreAtomic Function
+hi def link vyreCollective Function
 hi def link vyreLaw PreProc
 hi def link vyreFunction Function
 hi def link vyreName Function
