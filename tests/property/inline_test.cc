@@ -107,8 +107,10 @@ TEST(Inline, LibraryOpsGiveTheSameValues) {
       continue;
     }
     ++with_calls;
-    EXPECT_EQ(validate(Module{{flat->op}}, builtin_ops()).size(), 1u) << op->id;  // V039: another body
-    const Script scripts[] = {make_script(link(*op, library)), make_script(link(flat->op, library))};
+    EXPECT_EQ(validate(Module{{flat->op}}, builtin_ops()).size(), 1u)
+        << op->id;  // V039: another body
+    const Script scripts[] = {make_script(link(*op, library)),
+                              make_script(link(flat->op, library))};
     Machine<NoWatch> called(scripts[0], {}, control, watch);
     Machine<NoWatch> expanded(scripts[1], {}, control, watch);
     for (int i = 0; i < 40; ++i) {

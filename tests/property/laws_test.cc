@@ -185,7 +185,8 @@ TEST_F(Formulas, OfBodiesAgreeWithTheInterpreter) {
     const Result<FlatOp> flat = inline_calls(*op, library);
     ASSERT_TRUE(flat.ok());
     Differences differences(op->signature.inputs);
-    const Result<Symbol> result = differences.formula().apply(flat->op, differences.variables(), flat->memory);
+    const Result<Symbol> result =
+        differences.formula().apply(flat->op, differences.variables(), flat->memory);
     if (!result.ok()) continue;  // a loop with other bounds
     const Script script = make_script(link(*op, library));
     Machine<NoWatch> machine(script, {}, control, watch);

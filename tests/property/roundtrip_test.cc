@@ -133,7 +133,12 @@ std::string mangle(const std::string& text, Random& random, std::vector<std::str
   for (const ItemPositions& item : parsed.positions) {
     for (const Span& use : item.uses) {
       values.insert(use.begin);
-      if (!random.one_in(6)) continue;
+      // What a local without a value begins as is its type in the text, and `len` takes a name.
+      const std::string_view written = std::string_view(text).substr(0, use.end);
+      const bool is_type =
+          text[use.begin] == ']' || find_type(written.substr(use.begin)).has_value();
+      const bool is_measured = written.substr(0, use.begin).ends_with("len(");
+      if (is_type || is_measured || !random.one_in(6)) continue;
       ++opened[use.begin];
       ++closed[use.end];
     }

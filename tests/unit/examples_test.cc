@@ -64,12 +64,13 @@ class Buffers {
 
   json data(const std::string& buffer) const { return result_.at("buffers").at(buffer).at("data"); }
   Words words(const std::string& buffer) const { return data(buffer).get<Words>(); }
-  // The bytes of a `bytes` buffer.
+  // The bytes of a buffer of `bytes` or u8.
   std::string text(const std::string& buffer, std::size_t length) const {
     const Words all = words(buffer);
+    const std::size_t each = result_.at("buffers").at(buffer).at("type") == "u8" ? 1 : 4;
     std::string result;
     for (std::size_t i = 0; i < length; ++i) {
-      result += static_cast<char>(all.at(i / 4) >> i % 4 * 8 & 0xFF);
+      result += static_cast<char>(all.at(i / each) >> i % each * 8 & 0xFF);
     }
     return result;
   }
@@ -180,7 +181,7 @@ constexpr const char* kManyWorkgroups[] = {
     "bitonic_sort.vyre --program bitonic_sort --grid 1 --in keys=random:300",
     "bitonic_sort.vyre --program bitonic_step --grid 2 --in step=8,1 --in keys=random:300",
     "bitonic_sort.vyre --program bitonic_step --grid 2 --in step=128,0 --in keys=random:300",
-    "chacha20.vyre --grid 2 --in key=iota:2 --in nonce=1,2,3 --in counter=0 --in text=iota:1100",
+    "chacha20.vyre --grid 2 --in key=iota:8 --in nonce=1,2,3 --in counter=0 --in text=iota:1100",
     "crc32.vyre --grid 2 --in text=random:1100 --in length=4399 --in crc=0",
     "histogram.vyre --grid 2 --in data=random:70 --in length=280 --in bins=zeros:256",
     "matmul.vyre --grid 2,2 --in left=iota:340 --in right=iota:400 --in size=17,20,20 "
@@ -404,12 +405,11 @@ TEST(Examples, Base64) {
       {long_data + "fo", long_text + "Zm8="},
   };
   for (const auto& [data, text] : vectors) {
-    EXPECT_EQ(run("base64", "base64", grid(data.size(), 192),
-                  {{"data", bytes(data)},
-                   {"length", number(data.size())},
-                   {"text", zeros(text.size() / 4)}})
-                  .text("text", text.size()),
-              text);
+    EXPECT_EQ(
+        run("base64", "base64", grid(data.size(), 192),
+            {{"data", bytes(data)}, {"length", number(data.size())}, {"text", zeros(text.size())}})
+            .text("text", text.size()),
+        text);
   }
   // Bytes behind the given length are not looked at.
   EXPECT_EQ(
