@@ -208,6 +208,11 @@ constexpr bool is_bound(BufferAccess access) {
   return false;
 }
 
+// Whether it is an array or a table, which the inliner adds after the buffers that a program declares.
+constexpr bool is_added(BufferAccess access) {
+  return access == BufferAccess::Private || access == BufferAccess::Constant;
+}
+
 inline constexpr std::string_view kAccessTexts[] = {"read", "read_write", "uniform", "workgroup"};
 inline std::string_view text(BufferAccess access) {
   return kAccessTexts[static_cast<std::size_t>(access) - 1];
@@ -257,6 +262,13 @@ struct BufferDecl {
 
   friend bool operator==(const BufferDecl&, const BufferDecl&) = default;
 };
+
+// How many of them a program declares.
+inline std::size_t count_declared(const std::vector<BufferDecl>& buffers) {
+  std::size_t count = buffers.size();
+  while (count > 0 && is_added(buffers[count - 1].access)) --count;
+  return count;
+}
 
 // Gives the next free numbers, in order, to the buffers that have no binding of their own. A number
 // that any of them has is not free.

@@ -105,8 +105,8 @@ class Arrays {
 
   const Program& program_;
   const Body& body_;
-  std::vector<bool> known_;           // by buffer: all indices are
-  std::map<Place, LocalId> locals_;   // of the elements that are loaded
+  std::vector<bool> known_;          // by buffer: all indices are
+  std::map<Place, LocalId> locals_;  // of the elements that are loaded
   bool any_ = false;
 };
 
@@ -141,9 +141,7 @@ void drop_unused_memory(Program& program) {
   std::vector<std::uint32_t> numbers(program.buffers.size());
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     BufferDecl& buffer = program.buffers[i];
-    const bool is_own =
-        buffer.access == BufferAccess::Private || buffer.access == BufferAccess::Constant;
-    if (is_own && !is_used[i]) continue;
+    if (is_added(buffer.access) && !is_used[i]) continue;
     numbers[i] = static_cast<std::uint32_t>(kept.size());
     kept.push_back(std::move(buffer));
   }

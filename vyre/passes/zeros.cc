@@ -155,9 +155,9 @@ class Zeros {
         stretch(exists(first, width, chunks - done), first, done * width);
       }
     }
-    const std::uint32_t rest = buffer.count - chunks * width;
-    if (rest == 0) return;
-    store(id, is_below(thread_, rest), f_.sum(thread_, chunks * width));
+    for (std::uint32_t done = chunks * width; done < buffer.count; done += threads_) {
+      store(id, exists(thread_, 1, buffer.count - done), f_.sum(thread_, done));
+    }
   }
 
  private:

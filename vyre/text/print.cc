@@ -113,7 +113,7 @@ void Printer::item(const Program& program) {
   }
   out += ") {";
   for (const BufferDecl& buffer : program.buffers) {
-    if (buffer.access == BufferAccess::Private || buffer.access == BufferAccess::Constant) continue;
+    if (is_added(buffer.access)) continue;
     line();
     out += text(buffer.access);
     out += ' ' + buffer.name + ": ";

@@ -191,7 +191,7 @@ class CpuDevice : public Device {
   static Call call_of(const Launch& launch, const CodeKernel& kernel, unsigned threads,
                       const std::atomic<bool>& stop) {
     const Program& program = kernel.source;
-    const std::size_t count = launch.buffers.size();
+    const std::size_t count = count_declared(program.buffers);
     Call call{std::vector<std::uint64_t>(argument_at(count, CpuArgument::Count))};
     const auto argument = [&](CpuArgument which) -> std::uint64_t& {
       return call.arguments[argument_at(count, which)];

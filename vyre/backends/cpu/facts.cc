@@ -19,14 +19,6 @@ constexpr unsigned kMaxDepth = 200;
 // How many statements around an assignment are looked at.
 constexpr unsigned kMaxScopes = 100;
 
-std::size_t count_given(const Program& program) {
-  const auto is_made = [](const BufferDecl& buffer) {
-    return buffer.access == BufferAccess::Private || buffer.access == BufferAccess::Constant;
-  };
-  const auto first = std::ranges::find_if(program.buffers, is_made);
-  return static_cast<std::size_t>(first - program.buffers.begin());
-}
-
 }  // namespace
 
 CpuFacts::CpuFacts(const Lowered& lowered)
@@ -42,7 +34,7 @@ CpuFacts::CpuFacts(const Lowered& lowered)
       records(is_large ? Records{} : find_records(lowered)),
       bound(lowered.places.bound),
       updated(only_updated(program)),
-      given(count_given(program)),
+      given(count_declared(program.buffers)),
       owners(body.stmts.size()),
       collective(body.stmts.size()),
       segments(body.stmts.size()),

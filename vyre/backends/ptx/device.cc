@@ -109,7 +109,7 @@ Result<Prepared> prepare(const Launch& launch, Ready ready, Borrowed& borrowed) 
   Parameters& parameters = prepared.parameters;
   parameters.bytes.reserve(16 * buffers.size() + 32);
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (is_workgroup(buffers[i])) continue;
+    if (!is_bound(buffers[i].access)) continue;
     const LaunchBuffer& given = launch.buffers[i];
     parameters.add(static_cast<const CudaMemory&>(*given.memory).pointer);
     parameters.add(length_of(buffers[i], given.bytes));
