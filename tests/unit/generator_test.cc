@@ -39,12 +39,12 @@ void expect_valid(const Module& module, std::uint64_t seed) {
 
 TEST(Generator, IsTheSameEverywhere) {
   // These change with the generator, the operation tables and the library, and with nothing else.
-  EXPECT_EQ(digest(generate(1)), "8493d7c15c89bf81ba5456abec076671");
+  EXPECT_EQ(digest(generate(1)), "aa489a2499dda6e9e40c9af30b6b33d9");
   std::uint64_t sum = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     for (char c : to_text(generate_case(seed))) sum = sum * 31 + static_cast<unsigned char>(c);
   }
-  EXPECT_EQ(sum, 2726520921380798776u);
+  EXPECT_EQ(sum, 9808925806855150186u);
 
   EXPECT_EQ(generate(2), generate(2));
   EXPECT_NE(generate(2), generate(3));
@@ -236,7 +236,7 @@ TEST(Coverage, FindsArraysAndTables) {
       "  let w: i32[4]\n"
       "  let n = out[0]\n"
       "  w[4] = i32(t[n]) + i32(k[2])\n"
-      "  let b = [true, n == 1]\n"
+      "  let b = [true, bool(n == 1)]\n"
       "  let c = k\n"
       "  let e = x.f([1u64, 2u64], n)[n % 2]\n"
       "  c = [n, n]\n"
@@ -262,13 +262,14 @@ TEST(Coverage, FindsArraysAndTables) {
                            "assignment of an array",
                            "length of an array",
                            "length of a table",
-                           "Local giving array of u64"}) {
+                           "Local giving array of u64",
+                           "Local giving array of bool"}) {
     EXPECT_TRUE(found.contains(name)) << name;
   }
   for (const char* name :
        {"Zeros giving array of u32", "element of a table of u8, index known",
         "element of a table of u32, index known", "change of an array of i32, index known",
-        "parameter: u64", "result: u64", "Local giving array of bool",
+        "parameter: u64", "result: u64", "Local giving array of u128",
         "element of an array of u32, index known", "element of an array of i32, index known"}) {
     EXPECT_FALSE(found.contains(name)) << name;
   }

@@ -49,6 +49,33 @@ std::string repeat(std::string_view part, std::size_t count) {
 
 std::string program(const std::string& body) { return "program p workgroup(1) {\n" + body + "}\n"; }
 
+// --- Tables --------------------------------------------------------------------------------------
+
+TEST(Limits, Tables) {
+  const auto table = [](const std::string& type, std::size_t count) {
+    return text_codes("const t: " + type + "[" + std::to_string(count) + "] = [" +
+                      repeat("1" + (type == "u8" ? "" : type) + ", ", count) + "]\n" + program(""));
+  };
+  EXPECT_EQ(table("u8", 65'536), Codes());
+  EXPECT_EQ(table("u8", 65'537), (Codes{"V047", "V047"}));  // the type and the elements
+  EXPECT_EQ(table("u32", 65'536), Codes());
+  EXPECT_EQ(table("u64", 32'768), Codes());
+  EXPECT_EQ(table("u64", 32'769), Codes{"V047"});
+  EXPECT_EQ(table("u128", 16'384), Codes());
+  EXPECT_EQ(table("u128", 16'385), Codes{"V047"});
+}
+
+TEST(Limits, TablesOfOneName) {
+  const auto op = [](const std::string& id, const std::string& elements) {
+    const Result<Module> module =
+        parse("const k = [" + elements + "]\nop " + id + "(i: u32) -> u32 { return k[i] }");
+    EXPECT_TRUE(module.ok());
+    return module->items.at(0);
+  };
+  EXPECT_EQ(module_codes({{op("my.a", "1, 2"), op("my.b", "1, 2")}}), Codes());
+  EXPECT_EQ(module_codes({{op("my.a", "1, 2"), op("my.b", "1, 3")}}), Codes{"V048"});
+}
+
 // --- Depth ---------------------------------------------------------------------------------------
 
 TEST(Limits, Calls) {
