@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "tests/support/families.h"
 #include "tests/support/guard_fixture.h"
 #include "vyre/backends/cpu/host_memory.h"
 
@@ -64,19 +65,6 @@ TEST(Guards, AreAskedForByName) {
 constexpr std::string_view kElements[] = {"u32",     "i32",  "u64",   "u128",
                                           "vec2u32", "bool", "bytes", "vec4u32"};
 
-// Numbers that are indices of something, mostly.
-void fill(Case& c, Random& random, const std::function<std::uint32_t(const BufferDecl&)>& length) {
-  for (const BufferDecl& buffer : c.program().buffers) {
-    std::vector<std::byte>& bytes = c.contents.emplace_back();
-    if (!is_bound(buffer.access)) continue;
-    const std::uint32_t elements = std::max(buffer.count, length(buffer));
-    std::vector<std::uint32_t> words(std::size_t{elements} * stride(buffer.element) / 4);
-    for (std::uint32_t& word : words) word = random.one_in(3) ? random.word() : random.below(40);
-    const auto view = std::as_bytes(std::span(words));
-    bytes.assign(view.begin(), view.end());
-  }
-}
-
 // A value of an element's type as one word, and a word as such a value.
 std::string to_word(std::string_view element, const std::string& name) {
   if (element == "u64") return "u32(" + name + ") ^ u32(" + name + " >> 32)";
@@ -92,19 +80,6 @@ std::string from_word(std::string_view element, const std::string& word) {
   if (element == "vec4u32") return "vec4u32(" + word + ", 6, ~" + word + ", 7)";
   if (element == "bool") return "bool(" + word + " & 1)";
   return element == "i32" ? "i32(" + word + ")" : word;
-}
-
-// The program of a text, with so many elements in its buffers.
-Case case_of(const std::string& text, std::array<std::uint32_t, 3> grid, Random& random,
-             const std::function<std::uint32_t(const BufferDecl&)>& length) {
-  const Result<Loaded> loaded = load_module({"guarded.vyre", text});
-  EXPECT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]) << text;
-  Case c;
-  if (!loaded.ok()) return c;
-  c.module = loaded->module;
-  c.grid = grid;
-  fill(c, random, length);
-  return c;
 }
 
 // A program whose accesses are in bounds for some invocations, for none, or for all of them.
@@ -338,6 +313,21 @@ TEST_F(CpuGuard, MaskedAccessesTouchNothingElse) {
   const std::uint64_t count = is_long() ? 20'000 : kSanitized ? 8 : 40;
   for_each_kind([&](std::uint64_t kind, const std::string&) {
     check_cases(kind * count, count, [](std::uint64_t seed) { return MaskWriter(seed).write(); });
+  });
+}
+
+TEST_F(CpuGuard, CollectivesOfAllWorkgroups) {
+  for_each_kind([&](std::uint64_t kind, const std::string&) {
+    const auto sizes = is_long() ? workgroup_sizes(1) : workgroup_sizes(kSanitized ? 49 : 13, kind);
+    check_cases(0, sizes.size(),
+                [&](std::uint64_t i) { return collectives_case(sizes[i], 1000 * kind + i); });
+  });
+}
+
+TEST_F(CpuGuard, NarrowElementsLeaveTheirNeighboursAlone) {
+  const std::uint64_t count = is_long() ? 10'000 : kSanitized ? 8 : 40;
+  for_each_kind([&](std::uint64_t kind, const std::string&) {
+    check_cases(kind * count, count, narrow_case);
   });
 }
 

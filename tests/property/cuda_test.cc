@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/support/differential.h"
+#include "tests/support/families.h"
 #include "tests/support/lowered.h"
 #include "tests/support/ptx_fixture.h"
 #include "vyre/backends/cache.h"
@@ -140,6 +141,16 @@ TEST_F(Cuda, GeneratedProgramsGiveTheSameBytes) {
       },
       true);
   EXPECT_GE(compared_, count * 3 / 4);
+}
+
+TEST_F(Cuda, CollectivesOfAllWorkgroups) {
+  const auto sizes = workgroup_sizes(1);
+  check_cases(
+      0, sizes.size(), [&](std::uint64_t i) { return collectives_case(sizes[i], i); }, true);
+}
+
+TEST_F(Cuda, NarrowElementsLeaveTheirNeighboursAlone) {
+  check_cases(0, is_long() ? 10'000 : 300, narrow_case, true);
 }
 
 // Programs as they are for targets without wide numbers.

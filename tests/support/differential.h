@@ -134,6 +134,7 @@ class Differential : public ::testing::Test {
     const auto make = [&](std::uint64_t seed) {
       GeneratorOptions options;
       options.statements = 3 + static_cast<std::uint32_t>(seed % 8);
+      options.dense = seed % 2 == 1;
       Case c = generate_case(seed, options);
       if (before) before(seed, c);
       return c;
