@@ -293,8 +293,15 @@ TEST(BadInput, MegabytesOfOneThing) {
   says("V005", in_value + much("none["));
   says("P009", in_value + much("a["));
   says("P009", in_value + much("["));
-  says("V037", in_value + "[" + much("a, "));
+  says("V037", in_value + "[" + much("a,"));
   says("V047", "const t = [" + much("1, ") + "1] program p workgroup(1) { let a = t[0] }");
+  says("V037", "const c = 1 + 1 " + in_value + "c" + much("+c"));
+  std::string doubled = "const c0 = 1";
+  for (int i = 1; i < 40; ++i) {
+    const std::string before = " c" + std::to_string(i - 1);
+    doubled += "\nconst c" + std::to_string(i) + " =" + before + " +" + before;
+  }
+  says("V037", doubled + "\n");
   says("P006", in_value + much("a."));
   says("P009", in_value + "a" + much(".x"));
   says("P004", in_value + much("1"));

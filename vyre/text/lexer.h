@@ -43,6 +43,7 @@ enum class Tok : std::uint8_t {
   String,
   Comment,
   Operator,  // Token::infix and Token::prefix say which
+  Update,    // `+=` and the like: Token::update says which
 #define TOKEN(name, text) name,
 #include "vyre/text/words.def"
 };
@@ -54,6 +55,7 @@ struct Token {
   bool after_error = false;    // its line has something before it that is not a token
   const OperationInfo* infix = nullptr;
   const OperationInfo* prefix = nullptr;
+  const OperationInfo* update = nullptr;
   Span span;
 };
 
