@@ -72,11 +72,13 @@ void Wrapper::find_groups() {
         const std::uint32_t first = groups_[bracket.group].begin + 1;
         operand_ = bracket.operand;
         if (first < i) add_break(i);
-        // Around a single token, or brackets only, a break would gain nothing.
-        const bool is_dense = bracket.is_single &&
-                              (first + 1 == i || pieces_[i - 1].kind == Piece::Kind::Close) &&
+        // Around a single token, or a short name and its bracket, a break would gain little.
+        const bool is_call = pieces_[i - 1].kind == Piece::Kind::Close &&
+                             slots_[closed_].column - slots_[first].column <= kShort;
+        const bool is_dense = bracket.is_single && (first + 1 == i || is_call) &&
                               !must_break(first) && !must_break(i);
         if (is_dense) slots_[first].may_break = slots_[i].may_break = false;
+        closed_ = first - 1;
         end_group(i + 1);
         break;
       }
@@ -153,40 +155,39 @@ void Wrapper::find_stops() {
 void Wrapper::place() {
   gaps_.assign(pieces_.size(), {});
   around_.clear();
-  std::uint32_t line_indent = indent_;
-  std::uint32_t column = indent_;
-  bool only_closed = false;  // the line has nothing but closing brackets
+  Line line{0, indent_, indent_};
   for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
     while (!around_.empty() && around_.back().group->end <= i) around_.pop_back();
-    if (i > 0 && (must_break(i) || breaks_at(i, column, only_closed))) {
-      const bool closes = !around_.empty() && pieces_[i].kind == Piece::Kind::Close;
+    const bool closes = pieces_[i].kind == Piece::Kind::Close;
+    if (i > 0 && (must_break(i) || breaks_at(i, line))) {
       const std::uint32_t inside = around_.empty() ? indent_ + 4 : around_.back().inside;
-      line_indent = column = closes ? around_.back().outside : inside;
-      only_closed = true;
+      const std::uint32_t indent = closes ? around_.back().outside : inside;
+      line = {line.number + 1, indent, indent, closes, true};
       const bool keeps_rows = !around_.empty() && around_.back().keeps_rows;
-      gaps_[i] = {true, pieces_[i].commented || keeps_rows, static_cast<std::uint8_t>(line_indent),
+      gaps_[i] = {true, pieces_[i].commented || keeps_rows, static_cast<std::uint8_t>(indent),
                   static_cast<std::uint8_t>(inside)};
     } else if (i > 0 && pieces_[i].spaced) {
-      ++column;
+      ++line.column;
     }
+    if (slots_[i].may_break) around_.back().line = line.number;
     for (std::uint32_t group = slots_[i].outer; group != 0; group = groups_[group - 1].inner) {
-      enter(groups_[group - 1], column, line_indent);
+      enter(groups_[group - 1], line);
     }
-    column += pieces_[i].width;
-    only_closed &= pieces_[i].kind == Piece::Kind::Close;
+    line.column += pieces_[i].width;
+    line.only_closes &= closes;
   }
 }
 
-void Wrapper::enter(const Group& group, std::uint32_t column, std::uint32_t line_indent) {
+void Wrapper::enter(const Group& group, const Line& line) {
   const bool outer_fits = !around_.empty() && !around_.back().is_broken;
   const std::uint32_t width = slots_[group.end].stop - slots_[group.begin].column;
   const bool is_broken =
-      !outer_fits && (is_split(group.begin, group.end) || column + width > kLineWidth);
+      !outer_fits && (is_split(group.begin, group.end) || line.column + width > kLineWidth);
   // The operands of a chain may be chains.
   const bool in_chain = !around_.empty() && around_.back().group->is_chain;
-  const std::uint32_t outside = group.is_chain && in_chain ? around_.back().inside : line_indent;
+  const std::uint32_t outside = group.is_chain && in_chain ? around_.back().inside : line.indent;
   const std::uint32_t inside = std::min(outside + (group.is_chain ? 4 : 2), indent_ + kDeepest);
-  around_.push_back({&group, is_broken, false, outside, inside});
+  around_.push_back({&group, is_broken, false, outside, inside, line.number});
   around_.back().keeps_rows = is_broken && must_break(group.begin + 1) && rows_fit(around_.back());
 }
 
@@ -206,17 +207,19 @@ bool Wrapper::rows_fit(const Around& list) const {
 }
 
 // Whether the group around the piece breaks before it.
-bool Wrapper::breaks_at(std::uint32_t i, std::uint32_t column, bool only_closed) const {
+bool Wrapper::breaks_at(std::uint32_t i, const Line& line) const {
   if (!slots_[i].may_break || !around_.back().is_broken) return false;
   const Around& around = around_.back();
   const Group& group = *around.group;
   const bool is_edge = i == group.begin + 1 || pieces_[i].kind == Piece::Kind::Close;
   if (!group.is_chain && is_edge) return true;
-  if (group.is_chain && only_closed) return false;
+  if (group.is_chain && line.only_closes) return false;
   if (around.keeps_rows) return pieces_[i].starts_line;
   const std::uint32_t next = slots_[i].next;
   const std::uint32_t width = slots_[next].stop - slots_[i].column;
-  return !group.fills || is_split(i, next) || column + pieces_[i].spaced + width > kLineWidth;
+  const bool fits = !is_split(i, next) && line.column + pieces_[i].spaced + width <= kLineWidth;
+  const bool fills = (group.is_chain && line.closes) || (group.fills && around.line == line.number);
+  return !fits || !fills;
 }
 
 }  // namespace vyre

@@ -6,7 +6,7 @@
 //   let sum = first.of.two(        a bracket: each part on a line of its own, the closing bracket
 //     a,                           on another
 //     b
-//   ) + c                          an operator stays after a line of closing brackets,
+//   ) + c                          an operator stays after one, if it fits,
 //   let wide = one
 //       + two * three              else it starts a line
 //
@@ -79,6 +79,15 @@ class Wrapper {
     bool keeps_rows;
     std::uint32_t outside;  // indentation
     std::uint32_t inside;
+    std::uint32_t line;  // where the current part begins
+  };
+
+  struct Line {
+    std::uint32_t number;
+    std::uint32_t indent;
+    std::uint32_t column;      // after what is on it so far
+    bool closes = false;       // it starts with a closing bracket
+    bool only_closes = false;  // it has nothing else
   };
 
   bool must_break(std::size_t i) const;
@@ -95,9 +104,9 @@ class Wrapper {
   void end_part(std::uint32_t end);
   void find_stops();
   void place();
-  void enter(const Group& group, std::uint32_t column, std::uint32_t line_indent);
+  void enter(const Group& group, const Line& line);
   bool rows_fit(const Around& list) const;
-  bool breaks_at(std::uint32_t i, std::uint32_t column, bool only_closed) const;
+  bool breaks_at(std::uint32_t i, const Line& line) const;
 
   std::span<const Piece> pieces_;
   std::uint32_t indent_ = 0;
@@ -105,6 +114,7 @@ class Wrapper {
   std::vector<Group> groups_;
   std::vector<Open> open_;
   std::uint32_t operand_ = 0;  // where the current one begins
+  std::uint32_t closed_ = 0;   // where the bracket begins that was closed last
   std::vector<Around> around_;
   std::vector<Gap> gaps_;
 };
