@@ -78,7 +78,7 @@ void Wrapper::find_groups() {
         const bool is_dense = bracket.is_single && (first + 1 == i || is_call) &&
                               !must_break(first) && !must_break(i);
         if (is_dense) slots_[first].may_break = slots_[i].may_break = false;
-        closed_ = first - 1;
+        if (!is_dense || !is_call) closed_ = first - 1;
         end_group(i + 1);
         break;
       }

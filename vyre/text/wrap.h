@@ -114,7 +114,7 @@ class Wrapper {
   std::vector<Group> groups_;
   std::vector<Open> open_;
   std::uint32_t operand_ = 0;  // where the current one begins
-  std::uint32_t closed_ = 0;   // where the bracket begins that was closed last
+  std::uint32_t closed_ = 0;   // the last bracket that was closed, or the innermost dense one in it
   std::vector<Around> around_;
   std::vector<Gap> gaps_;
 };
