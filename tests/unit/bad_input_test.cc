@@ -211,6 +211,33 @@ TEST(BadInput, NothingIsQuadratic) {
                "if v30000 {\n" + repeat(30000, [](auto, int) { return "barrier\n"; }) + "}\n"));
 }
 
+// Nor is the layout of one statement, whose indentation is limited too.
+TEST(BadInput, LongStatementsAreLaidOutInLinearTime) {
+  const auto repeat = [](std::string_view part, std::size_t size) {
+    std::string text;
+    while (text.size() < size) text += part;
+    return text;
+  };
+  const std::size_t size = 1'000'000;
+  const auto deep = [&](std::string_view opening, std::string_view closing) {
+    std::string value;
+    for (int i = 0; i < 4000; ++i) value += opening;
+    value += "a";
+    for (int i = 0; i < 4000; ++i) value += closing;
+    return "a" + repeat("\nlet x = " + value, size / 4);
+  };
+  for (const std::string& value :
+       {"a" + repeat(" + a", size), "a" + repeat(" * a | a + a << 2", size),
+        "my.op(" + repeat("a + 1,", size) + "a)", "my.op(" + repeat("a // c\n,// d\n", size) + "a)",
+        "[" + repeat("[\na, 1],", size) + "a]", "a" + repeat("[a]", size), deep("(a+", ")"),
+        deep("my.op(1, ", ")"), deep("[\n1, ", "]"), deep("-", "")}) {
+    const Result<std::string> formatted =
+        format({"", "program p workgroup(1) {\nlet a = 1\nlet x = " + value + "\n}\n"});
+    ASSERT_TRUE(formatted.ok()) << value.substr(0, 60);
+    EXPECT_LT(formatted->size(), 40 * value.size()) << value.substr(0, 60);
+  }
+}
+
 // A misspelt name is compared with those that there are, which may be very many.
 TEST(BadInput, ManyNamesToSuggest) {
   const auto many = [](std::size_t count, auto line) {
