@@ -318,8 +318,7 @@ TEST(Builder, HasEveryAtomic) {
     let unused = atomic_add(out[3], 12)
     let old1 = atomic_load(out[4])
     let copy = old1
-    let old2 = atomic_load(out[5])
-    copy = old2
+    { let __result = atomic_load(out[5])  copy = __result }
     atomic_store(out[6], copy)
   })");
 }
@@ -565,30 +564,61 @@ TEST(Builder, HasNarrowElements) {
   })");
 }
 
-TEST(Builder, ContinuesAndLoopsWhile) {
+TEST(Builder, HasEveryLoop) {
   Builder b("p", {1});
   const Buffer out = b.read_write<u32>("out");
   Variable n = b.let("n", out[0]);
   b.while_(n > 1, [&] {
     n >>= 1;
     b.if_(n == 4, [&] { b.continue_(); });
-    out[n] = 1;
+    b.for_("k", 3, n, 4, [&](Value k) {
+      b.for_reversed("m", k, 9, [&](Value m) { out[m] += k; });
+      out[k] = 1;
+    });
+    b.for_("k", 3, n, 1, [&](Value k) { out[k] = 2; });
   });
   b.begin_while(true);
   b.break_();
   b.end();
+  const Value k = b.begin_for_reversed("k", 0, 2);
+  out[k] = 3;
+  b.end();
   expect_same(b.finish(), R"(program p workgroup(1) {
     read_write out: u32[]
     let n = out[0]
-    for v0 in 0..0xffffffff {
-      if n > 1 { } else { break }
+    for __round0 in 0..0xffffffff {
+      if !(n > 1) { break }
       n = n >> 1
       if n == 4 { continue }
-      out[n] = 1
+      {
+        let __from1 = 3
+        let __span1 = sub_sat(n, __from1)
+        for __round1 in 0..__span1 / 4 + (__span1 % 4 != 0) {
+          let k = __from1 + __round1 * 4
+          {
+            let __from2 = k
+            let __to2 = 9
+            for __round2 in __from2..__to2 {
+              let m = __to2 - 1 - (__round2 - __from2)
+              out[m] = out[m] + k
+            }
+          }
+          out[k] = 1
+        }
+      }
+      for k in 3..n { out[k] = 2 }
     }
-    for v1 in 0..0xffffffff {
-      if true { } else { break }
+    for __round0 in 0..0xffffffff {
+      if !true { break }
       break
+    }
+    {
+      let __from0 = 0
+      let __to0 = 2
+      for __round0 in __from0..__to0 {
+        let k = __to0 - 1 - (__round0 - __from0)
+        out[k] = 3
+      }
     }
   })");
 }
@@ -614,8 +644,7 @@ TEST(Builder, HasEveryCollective) {
   expect_same(b.finish(), R"(program p workgroup(64) {
     read_write out: u64[]
     let sum = workgroup_add(out[invocation_id.x])
-    let v0 = workgroup_min(out[invocation_id.x])
-    sum = v0
+    { let __result = workgroup_min(out[invocation_id.x])  sum = __result }
     let a = workgroup_max(1)
     let b = workgroup_and(out[invocation_id.x])
     let c = workgroup_or(out[invocation_id.x])
@@ -927,10 +956,13 @@ TEST(BuilderMisuse, CollectivesAndAtomics) {
   EXPECT_EQ(misused([](Bench& t) { t.b.atomic_store(t.out[0], t.wide[0]); }), Codes{"V028"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let("x", t.b.num_workgroups(3)); }), Codes{"V007"});
   EXPECT_EQ(misused([](Bench& t) { t.b.continue_(); }), Codes{"V034"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.while_(t.wide[0], [] {}); }), Codes{"V030"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.begin_while(1); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.while_(t.wide[0], [] {}); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, 4, 0, [](Value) {}); }), Codes{"V015"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.for_reversed("k", t.wide[0], 4, [](Value) {}); }),
+            (Codes{"V015", "V026"}));
   Builder other("other", {1});
   EXPECT_EQ(misused([&](Bench& t) { t.b.let("x", other.workgroup_add(1)); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.let("x", 0) = other.workgroup_add(1); }), Codes{"V043"});
 }
 
 TEST(BuilderMisuse, WrongConstants) {
@@ -1046,6 +1078,17 @@ TEST(BuilderMisuse, Blocks) {
   EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.begin_for("k", 0, 1)); }),
             Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.end(); }), Codes{"V043"});
+  for (int loop = 0; loop < 3; ++loop) {
+    Bench bench;
+    if (loop == 0) bench.b.begin_while(1);
+    if (loop == 1) bench.b.begin_for("k", 0, 8, 2);
+    if (loop == 2) bench.b.begin_for_reversed("k", 0, 8);
+    const Result<Linked> unclosed = bench.b.finish();
+    EXPECT_EQ(codes(unclosed), Codes{"V043"});
+    EXPECT_EQ(unclosed.diagnostics()[0].problem, "`p` is finished with 1 block(s) open");
+    bench.b.end();
+    EXPECT_TRUE(bench.b.finish().ok());
+  }
   EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.end(), t.b.end()); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.begin_else(); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.begin_else(), t.b.end()); }),

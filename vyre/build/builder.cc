@@ -130,6 +130,11 @@ Variable& Variable::operator=(Value value) {
   return *this;
 }
 
+Variable& Variable::operator=(Fresh&& fresh) {
+  BodyBuilder::assign(*this, std::move(fresh));
+  return *this;
+}
+
 ArrayElement& ArrayElement::operator=(Value value) {
   BodyBuilder::set_element(array_, index_, value);
   return *this;
@@ -327,6 +332,18 @@ void BodyBuilder::assign(const Value& variable, Value value) {
   owner.body_.stmts.push_back(Assign{owner.local_of(variable), id});
 }
 
+// As the text: `{ let __result = atomic_add(…)  x = __result }`.
+void BodyBuilder::assign(const Value& variable, Fresh&& fresh) {
+  BodyBuilder& owner = *variable.owner_;
+  std::vector<Stmt>& stmts = owner.body_.stmts;
+  const LocalId result = fresh.owner_ == &owner ? owner.local_of(fresh) : LocalId{};
+  if (result.exists() && declared(stmts.back()) == result) {
+    owner.body_.locals[result.index].name = "__result";
+    stmts.insert(stmts.end() - 1, Block{StmtId{stmts.size() + 2}});
+  }
+  assign(variable, Value(fresh));
+}
+
 void BodyBuilder::set_element(const Value& array, Value index, Value value) {
   BodyBuilder& owner = *array.owner_;
   const ExprId at = owner.expr(index);
@@ -352,7 +369,16 @@ void BodyBuilder::begin_else() {
   branch->else_begin = StmtId{body_.stmts.size()};
 }
 
-Value BodyBuilder::begin_for(std::string name, Value from, Value to) {
+// The loops that are more than one `for` are what docs/text-format.md says, names included.
+Value BodyBuilder::begin_for(std::string name, Value from, Value to, std::uint32_t step) {
+  if (step == 0) misuse<message::zero_step>();
+  if (step > 1) {
+    open(Block{}, Made::Around);
+    const Value first = let(hidden("from"), from);
+    const Value span = let(hidden("span"), sub_sat(to, first));
+    const Value round = begin_round(0, span / step + (span % step != 0));
+    return let(std::move(name), first + round * step);
+  }
   const ExprId first = expr(from);
   const ExprId last = expr(to);
   const LocalId variable = declare(std::move(name));
@@ -360,13 +386,35 @@ Value BodyBuilder::begin_for(std::string name, Value from, Value to) {
   return local_value(variable, DataType::U32);
 }
 
-// `while c { … }` is a loop that ends when c does not hold at the start of a round.
+Value BodyBuilder::begin_for_reversed(std::string name, Value from, Value to) {
+  open(Block{}, Made::Around);
+  const Value first = let(hidden("from"), from);
+  const Value last = let(hidden("to"), to);
+  const Value round = begin_round(first, last);
+  return let(std::move(name), last - 1 - (round - first));
+}
+
 void BodyBuilder::begin_while(Value condition) {
-  begin_for(kUnnamed, 0, 0xffffffff);
-  begin_if(condition);
-  begin_else();
+  begin_round(0, 0xffff'ffff);
+  const Operation op = resolve(Operation::LogicalNot, condition.as(DataType::U32).type_);
+  const ExprId id = expr(condition);
+  begin_if(make(interner_.make(op, 0, 0, {&id, 1}), DataType::U32));
   break_();
   end();
+}
+
+Value BodyBuilder::begin_round(Value from, Value to) {
+  const ExprId first = expr(from);
+  const ExprId last = expr(to);
+  const LocalId round = declare(hidden("round"));
+  open(For{round, first, last, {}}, Made::Round);
+  return local_value(round, DataType::U32);
+}
+
+// With the number of such loops around it.
+std::string BodyBuilder::hidden(std::string_view name) const {
+  const auto depth = std::ranges::count(open_, Made::Round, &Open::made);
+  return "__" + std::string(name) + std::to_string(depth);
 }
 
 void BodyBuilder::begin_block() { open(Block{}); }
@@ -376,8 +424,10 @@ void BodyBuilder::end() {
     misuse<message::nothing_to_close>(name_);
     return;
   }
+  const Made made = open_.back().made;
   close_block(body_, open_.back());
   open_.pop_back();
+  if (made == Made::Round && !open_.empty() && open_.back().made == Made::Around) end();
 }
 
 void BodyBuilder::close_block(Body& body, Open open) {
@@ -403,7 +453,9 @@ Body BodyBuilder::finished_body(std::uint32_t parameters,
       diagnostic.path += ": " + path_of(body, StmtId{misuse.stmt});
   }
   if (!open_.empty()) {
-    diagnostics.push_back(diagnose<message::unclosed_block>(name_, open_.size()));
+    const auto count =
+        std::ranges::count_if(open_, [](const Open& open) { return open.made != Made::Around; });
+    diagnostics.push_back(diagnose<message::unclosed_block>(name_, count));
     diagnostics.back().path = item_path_;
   }
   // An atomic's result that has no name and that no expression uses is not a local. Only reachable

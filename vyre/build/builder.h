@@ -227,6 +227,13 @@ class ArrayElement : public Updatable<ArrayElement> {
   Value index_;
 };
 
+// What an atomic or a collective has just given. let() names it instead of copying it.
+class Fresh : public Value {
+ private:
+  friend class Builder;
+  explicit Fresh(Value local) : Value(std::move(local)) {}
+};
+
 // A local. `=` is a statement that gives it another value, and its elements, too, can be assigned
 // to. There are no copies, so that `auto y = x;` does not make two names for one local: write
 // `Value y = x;` for x, whatever it is when y is used, or `auto y = b.let(x);` for what it is now.
@@ -235,6 +242,7 @@ class Variable : public Value, public Updatable<Variable> {
   Variable(const Variable&) = delete;
   Variable(Variable&&) = default;
   Variable& operator=(Value value);
+  Variable& operator=(Fresh&& fresh);
   Variable& operator=(const Variable& other) { return *this = Value(other); }
   Variable& operator=(Variable&&) = delete;  // no std::swap, which would take the names apart
 
@@ -244,13 +252,6 @@ class Variable : public Value, public Updatable<Variable> {
  private:
   friend class BodyBuilder;
   explicit Variable(Value local) : Value(std::move(local)) {}
-};
-
-// What an atomic or a collective has just given. let() names it instead of copying it.
-class Fresh : public Value {
- private:
-  friend class Builder;
-  explicit Fresh(Value local) : Value(std::move(local)) {}
 };
 
 class Buffer {
@@ -316,7 +317,8 @@ class BodyBuilder {
 
   void begin_if(Value condition);
   void begin_else();
-  Value begin_for(std::string name, Value from, Value to);
+  Value begin_for(std::string name, Value from, Value to, std::uint32_t step = 1);
+  Value begin_for_reversed(std::string name, Value from, Value to);
   void begin_while(Value condition);
   void begin_block();
   void end();
@@ -336,6 +338,16 @@ class BodyBuilder {
   }
   void for_(std::string name, Value from, Value to, const std::function<void(Value)>& body) {
     body(begin_for(std::move(name), from, to));
+    end();
+  }
+  void for_(std::string name, Value from, Value to, std::uint32_t step,
+            const std::function<void(Value)>& body) {
+    body(begin_for(std::move(name), from, to, step));
+    end();
+  }
+  void for_reversed(std::string name, Value from, Value to,
+                    const std::function<void(Value)>& body) {
+    body(begin_for_reversed(std::move(name), from, to));
     end();
   }
   // The condition is evaluated at the start of each round, as every value where it is mentioned.
@@ -371,14 +383,20 @@ class BodyBuilder {
     body_.locals.push_back({std::move(name)});
     return LocalId{body_.locals.size() - 1};
   }
-  void open(Stmt stmt) {
-    open_.push_back({static_cast<std::uint32_t>(body_.stmts.size()), false});
+  // Who asked for a block: the user, or a loop of theirs that is more than one `for`. That is a
+  // round, in a block around it where it has further locals.
+  enum class Made : std::uint8_t { User, Round, Around };
+  void open(Stmt stmt, Made made = Made::User) {
+    open_.push_back({static_cast<std::uint32_t>(body_.stmts.size()), false, made});
     body_.stmts.push_back(stmt);
   }
+  Value begin_round(Value from, Value to);
+  std::string hidden(std::string_view name) const;
   DataType array_of(DataType element, std::uint32_t count);
   Value make_array(std::vector<Value> elements);
   LocalId local_of(const Value& variable) const;
   static void assign(const Value& variable, Value value);
+  static void assign(const Value& variable, Fresh&& fresh);
   static void set_element(const Value& array, Value index, Value value);
   void store(BufferId buffer, Value index, Value value);
   DataType value_type(BufferId buffer) const { return loaded_type(buffers_[buffer.index].element); }
@@ -394,6 +412,7 @@ class BodyBuilder {
   struct Open {
     std::uint32_t owner;
     bool in_else;
+    Made made;
   };
   static void close_block(Body& body, Open open);
   void name_locals(Body& body) const;
