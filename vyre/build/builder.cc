@@ -249,7 +249,8 @@ Variable BodyBuilder::let(std::string name, Value value) {
 
 Variable BodyBuilder::let(std::string name, Fresh&& fresh) {
   const LocalId local = local_of(fresh);
-  if (fresh.owner_ != this || !local.exists()) return let(std::move(name), Value(fresh));
+  const bool is_ours = fresh.owner_ == this && local.exists();
+  if (!is_ours || body_[local].name != kUnnamed) return let(std::move(name), Value(fresh));
   body_.locals[local.index].name = std::move(name);
   return Variable(fresh);
 }
