@@ -14,6 +14,16 @@ namespace {
 
 std::uint32_t size32(const auto& table) { return static_cast<std::uint32_t>(table.size()); }
 
+// Why there is no such table.
+std::optional<Diagnostic> table_error(const std::string& name, DataType element,
+                                      std::size_t count) {
+  if (loaded_type(element) == DataType::Unknown) return diagnose<message::no_type>(name);
+  if (element == DataType::Bytes) return diagnose<message::bytes_type>("table `" + name + "`");
+  if (count == 0) return diagnose<message::empty_table>(name);
+  if (count <= kMaxTableCount && count * stride(element) <= kMaxTableBytes) return {};
+  return diagnose<message::table_size>(name);
+}
+
 }  // namespace
 
 // --- Values --------------------------------------------------------------------------------------
@@ -131,7 +141,7 @@ Variable& Variable::operator=(Value value) {
 }
 
 Variable& Variable::operator=(Fresh&& fresh) {
-  BodyBuilder::assign(*this, std::move(fresh));
+  BodyBuilder::assign_result(*this, fresh);
   return *this;
 }
 
@@ -248,9 +258,8 @@ Variable BodyBuilder::let(std::string name, Value value) {
 }
 
 Variable BodyBuilder::let(std::string name, Fresh&& fresh) {
-  const LocalId local = local_of(fresh);
-  const bool is_ours = fresh.owner_ == this && local.exists();
-  if (!is_ours || body_[local].name != kUnnamed) return let(std::move(name), Value(fresh));
+  const LocalId local = unnamed(fresh);
+  if (!local.exists()) return let(std::move(name), Value(fresh));
   body_.locals[local.index].name = std::move(name);
   return Variable(fresh);
 }
@@ -286,30 +295,19 @@ Value BodyBuilder::make_array(std::vector<Value> elements) {
 
 Value BodyBuilder::add_table(std::string name, DataType element,
                              const std::vector<Value>& elements) {
-  const DataType type = loaded_type(element);
-  std::optional<Diagnostic> problem;
-  if (type == DataType::Unknown) {
-    problem = diagnose<message::no_type>(name);
-  } else if (element == DataType::Bytes) {
-    problem = diagnose<message::bytes_type>("table `" + name + "`");
-  } else if (elements.empty()) {
-    problem = diagnose<message::empty_table>(name);
-  } else if (elements.size() > kMaxTableCount ||
-             elements.size() * stride(element) > kMaxTableBytes) {
-    problem = diagnose<message::table_size>(name);
-  }
+  std::optional<Diagnostic> problem = table_error(name, element, elements.size());
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < elements.size() && !problem; ++i) {
+    // A number gets the type of the element, which may be narrow.
     const Value constant = elements[i].as(element);
     const std::span<const std::byte> lanes = std::as_bytes(std::span(constant.bits_.lanes));
-    // A number has the type of the element, which may be narrow.
+    const bool has_type = constant.kind_ == Value::Kind::Constant &&
+                          (constant.type_ == element || constant.type_ == loaded_type(element));
     if (constant.kind_ == Value::Kind::Wrong) {
       problem = *constant.wrong_;
-    } else if (constant.kind_ != Value::Kind::Constant ||
-               (constant.type_ != element && constant.type_ != type) ||
-               load_element(element, lanes, 0) != constant.bits_) {
-      problem = diagnose<message::constant_range>(
-          "element " + std::to_string(i) + " of `" + name + "`", element);
+    } else if (!has_type || load_element(element, lanes, 0) != constant.bits_) {
+      const std::string what = "element " + std::to_string(i) + " of `" + name + "`";
+      problem = diagnose<message::constant_range>(what, element);
     }
     bytes.insert(bytes.end(), lanes.begin(), lanes.begin() + stride(element));
   }
@@ -327,6 +325,12 @@ LocalId BodyBuilder::local_of(const Value& variable) const {
   return expr.imm < body_.locals.size() ? LocalId{expr.imm} : LocalId{};
 }
 
+// The local of a result, unless it has a name by now.
+LocalId BodyBuilder::unnamed(const Fresh& fresh) const {
+  const LocalId local = fresh.owner_ == this ? local_of(fresh) : LocalId{};
+  return local.exists() && body_[local].name == kUnnamed ? local : LocalId{};
+}
+
 void BodyBuilder::assign(const Value& variable, Value value) {
   BodyBuilder& owner = *variable.owner_;
   const ExprId id = owner.expr(value, variable.type_);
@@ -334,15 +338,15 @@ void BodyBuilder::assign(const Value& variable, Value value) {
 }
 
 // As the text: `{ let __result = atomic_add(…)  x = __result }`.
-void BodyBuilder::assign(const Value& variable, Fresh&& fresh) {
+void BodyBuilder::assign_result(const Value& variable, const Fresh& fresh) {
   BodyBuilder& owner = *variable.owner_;
   std::vector<Stmt>& stmts = owner.body_.stmts;
-  const LocalId result = fresh.owner_ == &owner ? owner.local_of(fresh) : LocalId{};
+  const LocalId result = owner.unnamed(fresh);
   if (result.exists() && declared(stmts.back()) == result) {
     owner.body_.locals[result.index].name = "__result";
     stmts.insert(stmts.end() - 1, Block{StmtId{stmts.size() + 2}});
   }
-  assign(variable, Value(fresh));
+  assign(variable, fresh);
 }
 
 void BodyBuilder::set_element(const Value& array, Value index, Value value) {

@@ -395,8 +395,9 @@ class BodyBuilder {
   DataType array_of(DataType element, std::uint32_t count);
   Value make_array(std::vector<Value> elements);
   LocalId local_of(const Value& variable) const;
+  LocalId unnamed(const Fresh& fresh) const;
   static void assign(const Value& variable, Value value);
-  static void assign(const Value& variable, Fresh&& fresh);
+  static void assign_result(const Value& variable, const Fresh& fresh);
   static void set_element(const Value& array, Value index, Value value);
   void store(BufferId buffer, Value index, Value value);
   DataType value_type(BufferId buffer) const { return loaded_type(buffers_[buffer.index].element); }
