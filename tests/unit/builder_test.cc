@@ -961,7 +961,11 @@ TEST(BuilderMisuse, CollectivesAndAtomics) {
   EXPECT_EQ(misused([](Bench& t) { t.b.for_reversed("k", t.wide[0], 4, [](Value) {}); }),
             (Codes{"V015", "V026"}));
   Builder other("other", {1});
-  EXPECT_EQ(misused([&](Bench& t) { t.b.let("x", other.workgroup_add(1)); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) {
+              t.b.atomic_add(t.out[0], 1);  // its result has no name, either
+              t.b.let("x", other.workgroup_add(1));
+            }),
+            Codes{"V043"});
   EXPECT_EQ(misused([&](Bench& t) { t.b.let("x", 0) = other.workgroup_add(1); }), Codes{"V043"});
 }
 
