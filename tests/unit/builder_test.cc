@@ -209,11 +209,11 @@ TEST(Builder, NumbersTakeTheTypeOfWhatTheyMeet) {
     read_write flag: bool[] @2
     read_write huge: u128[] @3
     wide[0] = 0xffffffffffffffffu64
-    wide[1] = 1u64 + wide[0]
+    wide[1] = 1 + wide[0]
     wide[2] = wide[0] << 3
-    sign[0] = -2147483648i32
-    sign[1] = sign[0] * -1i32
-    sign[2] = 5i32 - sign[0]
+    sign[0] = -2147483648
+    sign[1] = sign[0] * -1
+    sign[2] = 5 - sign[0]
     flag[0] = true
     flag[1] = flag[0] ^ false
     huge[0] = huge[0] + 1u128
@@ -318,7 +318,7 @@ TEST(Builder, HasEveryAtomic) {
     let unused = atomic_add(out[3], 12)
     let old1 = atomic_load(out[4])
     let copy = old1
-    { let __result = atomic_load(out[5])  copy = __result }
+    copy = atomic_load(out[5])
     atomic_store(out[6], copy)
   })");
 }
@@ -400,11 +400,11 @@ TEST(Builder, DeclaresVariables) {
   expect_same(b.finish(), R"(program p workgroup(1) {
     read_write out: u32[]
     let a: u32  let v: vec4u32  let t: bool
-    let wide = 5u64
+    let wide: u64 = 5
     let x = out[0]  let y = x
     x = y  y = 7
-    x = x + (x + y)  y = y - 1  x = x * y  x = x / 2  x = x % 3  x = x & 4  x = x | 5  x = x ^ 6
-    x = x << 7  wide = wide >> x  wide = wide + 1u64
+    x += x + y  y -= 1  x *= y  x /= 2  x %= 3  x &= 4  x |= 5  x ^= 6  x <<= 7
+    wide >>= x  wide += 1
     out[1] = x + y
     let p0 = x  let p1 = x
     p1 = p0
@@ -448,19 +448,19 @@ TEST(Builder, HasArrays) {
     read_write out: u64[]
     let i = invocation_id.x
     let w: u64[64]
-    let v = [1u64, out[0], 3u64]
+    let v = [1, out[0], 3]
     let n = [1, 2]
     let m = [i, 2]
-    w[i] = 5u64
+    w[i] = 5
     w[1] = v[i]
     w[2] = w[3]
-    w[i] = w[i] + 4u64
-    w[0] = w[0] << i
-    v = [7u64, 8u64, 9u64]
+    w[i] += 4
+    w[0] <<= i
+    v = [7, 8, 9]
     let copy = w
     copy = w
     out[i] = copy[i & 63] + w[len(w) - 1]
-    out[1] = [out[1], 2u64][i]
+    out[1] = [out[1], 2][i]
     out[2] = w[i]
   })");
 }
@@ -476,10 +476,10 @@ TEST(Builder, PassesArraysToOps) {
   make.return_(r);
   const Result<Op> rotate = make.finish();
   constexpr std::string_view kRotate = R"(op my.rotate(a: u64[3], by: u32) -> u64[3] {
-    a[0] = a[0] + 1u64
+    a[0] += 1
     let r: u64[3]
     for k in 0..len(a) { r[(k + by) % 3] = a[k] }
-    if by == 9 { return [1u64, 2u64, 3u64] }
+    if by == 9 { return [1, 2, 3] }
     return r
   })";
   expect_same(rotate, kRotate);
@@ -494,7 +494,7 @@ TEST(Builder, PassesArraysToOps) {
   ASSERT_TRUE(program.ok()) << messages(program.diagnostics());
   const Module text = *parse(std::string(kRotate) + R"(program p workgroup(1) {
     read_write out: u64[]
-    let v = my.rotate([1u64, 2u64, 3u64], 1)
+    let v = my.rotate([1, 2, 3], 1)
     v = my.rotate(v, 2)
     out[0] = my.rotate(v, 4)[2]
   })");
@@ -522,7 +522,7 @@ TEST(Builder, HasTables) {
   expect_same(b.finish(), R"(
     const sbox: u8[3] = [0x63, 0x7c, 0xff]
     const signs: i16[3] = [-32768, 32767, -1]
-    const wide = [1u64, 2u64, 0xffffffffffffffffu64]
+    const wide: u64[3] = [1, 2, 0xffffffffffffffff]
     const pairs = [vec2u32(1, 2), vec2u32(3, 4)]
     const flags = [true, false]
     program p workgroup(1) {
@@ -558,9 +558,9 @@ TEST(Builder, HasNarrowElements) {
     read_write out: i8[]
     let i = invocation_id.x
     tile[i] = text[i] + 1
-    out[i] = table[i] * -1i32
-    out[0] = out[0] + 3i32
-    out[1] = -5i32
+    out[i] = table[i] * -1
+    out[0] += 3
+    out[1] = -5
   })");
 }
 
@@ -586,40 +586,17 @@ TEST(Builder, HasEveryLoop) {
   expect_same(b.finish(), R"(program p workgroup(1) {
     read_write out: u32[]
     let n = out[0]
-    for __round0 in 0..0xffffffff {
-      if !(n > 1) { break }
-      n = n >> 1
+    while n > 1 {
+      n >>= 1
       if n == 4 { continue }
-      {
-        let __from1 = 3
-        let __span1 = sub_sat(n, __from1)
-        for __round1 in 0..__span1 / 4 + (__span1 % 4 != 0) {
-          let k = __from1 + __round1 * 4
-          {
-            let __from2 = k
-            let __to2 = 9
-            for __round2 in __from2..__to2 {
-              let m = __to2 - 1 - (__round2 - __from2)
-              out[m] = out[m] + k
-            }
-          }
-          out[k] = 1
-        }
+      for k in 3..n step 4 {
+        for m in reversed k..9 { out[m] += k }
+        out[k] = 1
       }
       for k in 3..n { out[k] = 2 }
     }
-    for __round0 in 0..0xffffffff {
-      if !true { break }
-      break
-    }
-    {
-      let __from0 = 0
-      let __to0 = 2
-      for __round0 in __from0..__to0 {
-        let k = __to0 - 1 - (__round0 - __from0)
-        out[k] = 3
-      }
-    }
+    while true { break }
+    for k in reversed 0..2 { out[k] = 3 }
   })");
 }
 
@@ -644,7 +621,7 @@ TEST(Builder, HasEveryCollective) {
   expect_same(b.finish(), R"(program p workgroup(64) {
     read_write out: u64[]
     let sum = workgroup_add(out[invocation_id.x])
-    { let __result = workgroup_min(out[invocation_id.x])  sum = __result }
+    sum = workgroup_min(out[invocation_id.x])
     let a = workgroup_max(1)
     let b = workgroup_and(out[invocation_id.x])
     let c = workgroup_or(out[invocation_id.x])
