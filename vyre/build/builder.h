@@ -185,6 +185,8 @@ class Updatable {
   Place& operator>>=(Value value) { return update(Operation::Shr, value); }
 
  private:
+  friend Place;
+  Updatable() = default;
   Place& update(Operation op, Value value) {
     Place& place = static_cast<Place&>(*this);
     return place = apply(op, place, value);
