@@ -253,7 +253,6 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"foreign_value", kBuilder},
     {"unclosed_block", kBuilder},
     {"nothing_to_close", kBuilder},
-    {"assigned_expression", kBuilder},
     {"late_parameter", kBuilder},
     {"too_many_axes", kBuilder},
     {"bad_description", kBuilder},
