@@ -257,7 +257,7 @@ std::vector<Diagnostic> located(const std::vector<Diagnostic>& found, const Load
                                 std::size_t item) {
   std::vector<Diagnostic> all = found;
   for (Diagnostic& diagnostic : all) {
-    diagnostic.file = loaded.source.file;
+    diagnostic.file = loaded.file_of(item);
     if (loaded.positions.empty() || !diagnostic.statement) continue;
     const std::uint32_t at = loaded.positions[item].statements[*diagnostic.statement].head.begin;
     diagnostic.path.clear();
@@ -324,7 +324,7 @@ Result<Request> read_programs(const Invocation& invocation, const OptPlan& plan,
     if (request) items = {request->item};
     return request;
   }
-  Result<Loaded> loaded = load_file(invocation.operands[0], console);
+  Result<Loaded> loaded = load_file(invocation.operands[0], invocation, console);
   if (!loaded) return loaded.diagnostics();
   Result<std::vector<std::size_t>> chosen = chosen_programs(*loaded, invocation);
   if (!chosen) return chosen.diagnostics();

@@ -1,6 +1,9 @@
 #include "vyre/text/parse.h"
 
 #include <deque>
+#include <map>
+#include <numeric>
+#include <set>
 
 #include "vyre/ir/eval.h"
 #include "vyre/ir/walk.h"
@@ -14,29 +17,60 @@ class Parser : StatementParser {
  public:
   using StatementParser::StatementParser;
 
-  void parse_file() {
+  void parse_all(const FileUses& uses) {
     if (source_.text.size() > kMaxSourceBytes) {
       fail<message::source_too_large>({0, 0});
       return;
     }
-    const std::size_t invalid = first_invalid_utf8(source_.text);
-    if (invalid < source_.text.size()) {
-      const std::uint32_t place = static_cast<std::uint32_t>(invalid);
-      fail<message::invalid_utf8>({place, place + 1}, hex_byte(source_.text[invalid]));
+    if (uses.order.empty()) return parse_file(source_.file_at(0));
+    constants_of_.resize(uses.of_file.size());
+    for (const std::uint32_t file : uses.order) {
+      show_constants(file, uses.of_file[file]);
+      parse_file(source_.file_at(file));
+      is_parsed_.insert(file);
+    }
+    sort_items();
+    rename_tables();
+  }
+
+  std::vector<Use> uses(Source::File file) {
+    enter(file);
+    parse_uses();
+    return std::move(uses_);
+  }
+
+ private:
+  void enter(Source::File file) {
+    lexer_.enter(source_.text, file.text);
+    token_ = previous_ = {};
+    advance();
+  }
+
+  void parse_file(Source::File file) {
+    const std::string_view text =
+        std::string_view(source_.text).substr(file.text.begin, file.text.end - file.text.begin);
+    const std::size_t invalid = first_invalid_utf8(text);
+    if (invalid < text.size()) {
+      const std::uint32_t place = file.text.begin + static_cast<std::uint32_t>(invalid);
+      failed_ = false;
+      fail<message::invalid_utf8>({place, place + 1}, hex_byte(text[invalid]));
       return;
     }
-    if (source_.text.starts_with("\xef\xbb\xbf")) lexer_.seek(3);
-    advance();
+    enter(file);
+    parse_uses();
     while (!at(Tok::End) && !stopped_) {
       failed_ = false;
-      if (at_const()) {
+      if (at_use()) {
+        fail<message::late_use>(token_.span);
+        parse_uses();
+      } else if (at_const()) {
         parse_const();
       } else if (at_word(Word::Program)) {
         parse_program();
       } else if (at_word(Word::Op)) {
         parse_op();
       } else {
-        const std::string_view advice = advice_for(spelling());
+        const std::string_view advice = advice_for(spelling() == "mod" ? "import" : spelling());
         at(Tok::RBrace)  ? fail_here<message::extra_brace>()
         : advice.empty() ? fail_here<message::no_item>()
                          : fail_here<message::foreign_item>(advice);
@@ -45,7 +79,121 @@ class Parser : StatementParser {
     }
   }
 
- private:
+  // --- Files ---
+
+  // A name elsewhere.
+  bool at_use() const {
+    return at(Tok::Name) && spelling() == "use" &&
+           lexer_.probe().next_but_comments().kind == Tok::String;
+  }
+
+  void parse_uses() {
+    while (at_use() && !stopped_) {
+      parsed_.heads.push_back(token_.span.begin);
+      advance();
+      failed_ = false;
+      Use use{{}, token_.span};
+      if (parse_string(use.path)) {
+        uses_.push_back(std::move(use));
+      } else {
+        advance();
+      }
+    }
+  }
+
+  // The constants that a file sees from its beginning: those that the files define which it uses.
+  void show_constants(std::uint32_t file, std::span<const std::uint32_t> used) {
+    visible_.clear();
+    withheld_.clear();
+    file_ = file;
+    std::map<std::string_view, std::uint32_t> from;
+    for (const std::uint32_t other : used) {
+      if (other == file) continue;
+      if (!is_parsed_.contains(other)) withhold_constants(other);
+      for (const ConstTable* table : constants_of_[other]) {
+        const auto [first, fresh] = from.emplace(table->name, other);
+        visible_[table->name] = fresh ? table : nullptr;
+        if (fresh) continue;
+        withheld_.insert_or_assign(
+            table->name, diagnose<message::ambiguous_constant>(
+                             shorten(table->name), name_of(first->second), name_of(other)));
+      }
+    }
+    std::erase_if(visible_, [](const auto& each) { return each.second == nullptr; });
+  }
+
+  // Those of a file that is parsed later, because it uses this one.
+  void withhold_constants(std::uint32_t file) {
+    Lexer lexer = lexer_.probe();
+    lexer.enter(source_.text, source_.file_at(file).text);
+    Token before;
+    for (Token token = lexer.next_but_comments(); token.kind != Tok::End;
+         before = token, token = lexer.next_but_comments()) {
+      const std::string_view name = lexer.text(token.span);
+      if (token.kind != Tok::Name || before.kind != Tok::Name ||
+          lexer.text(before.span) != "const") {
+        continue;
+      }
+      withheld_.emplace(name, diagnose<message::circular_constant>(shorten(name), name_of(file)));
+    }
+  }
+
+  std::string name_of(std::uint32_t file) const {
+    return shorten(source_.file_at(file).name, source_.file_at(file).name.size() * 4);
+  }
+
+  // In the order of the text, as files are parsed in another one.
+  void sort_items() {
+    std::vector<std::size_t> order(parsed_.module.items.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return parsed_.positions[i].heads[0]; });
+    const auto sort = [&](auto& all) {
+      auto sorted = all;
+      for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = std::move(all[order[i]]);
+      all = std::move(sorted);
+    };
+    sort(parsed_.module.items);
+    sort(parsed_.positions);
+    sort(parsed_.sound);
+    sort(parsed_.typed);
+  }
+
+  // Files may have different tables of one name. A module is one text when it is printed, so a
+  // later one gets the first name that is free: `k_2`.
+  void rename_tables() {
+    std::set<std::string> names;
+    std::vector<ConstTable*> tables;
+    for (Item& item : parsed_.module.items) {
+      Body& body = body_of(item);
+      for (ConstTable& table : body.tables) tables.push_back(&table);
+      for (const auto& local : body.locals) names.insert(local.name);
+      if (const Program* program = std::get_if<Program>(&item)) {
+        for (const BufferDecl& buffer : program->buffers) names.insert(buffer.name);
+      }
+    }
+    for (const ConstTable* table : tables) names.insert(table->name);
+    std::map<std::string, std::vector<ConstTable>> versions;  // by the name that is written
+    for (ConstTable* table : tables) {
+      std::vector<ConstTable>& known = versions[table->name];
+      const auto version = std::ranges::find_if(known, [&](const ConstTable& other) {
+        return other.element == table->element && other.contents == table->contents;
+      });
+      if (version != known.end()) {
+        table->name = version->name;
+        continue;
+      }
+      const std::string name = table->name;
+      for (std::size_t number = known.size() + 1; number > 1 && names.contains(table->name);
+           ++number) {
+        table->name = name + "_" + std::to_string(number);
+      }
+      names.insert(table->name);
+      known.push_back(*table);
+    }
+  }
+
+  // --- Items ---
+
   void begin_item(Body& body) {
     item_sound_ = item_typed_ = true;
     body_ = &body;
@@ -57,7 +205,7 @@ class Parser : StatementParser {
     scope_.clear();
     open_.clear();
     suspect_.reset();
-    for (const ConstTable& table : tables_) binding(table.name).table = &table;
+    for (const auto& [name, table] : visible_) binding(name).table = table;
   }
 
   void finish_item(Item item) {
@@ -141,10 +289,13 @@ class Parser : StatementParser {
     if (is_array(type) && count != element_count(type)) {
       complain<message::table_count>(span, shorten(name), count, element_count(type));
     }
-    if (std::ranges::find(tables_, name, &ConstTable::name) != tables_.end()) {
+    std::vector<const ConstTable*>& own = constants_of_[file_];
+    if (std::ranges::find(own, name, &ConstTable::name) != own.end()) {
       return fail<message::duplicate_item>(span, shorten(name));
     }
     tables_.push_back({std::string(name), element, Contents(std::move(bytes))});
+    own.push_back(&tables_.back());
+    visible_.insert_or_assign(tables_.back().name, own.back());
     return true;
   }
 
@@ -439,15 +590,25 @@ class Parser : StatementParser {
     return true;
   }
 
-  std::deque<ConstTable> tables_;  // of the file so far
+  std::deque<ConstTable> tables_;                                // of all files so far
+  std::vector<std::vector<const ConstTable*>> constants_of_{1};  // by file
+  std::map<std::string_view, const ConstTable*> visible_;        // in the file at hand
+  std::uint32_t file_ = 0;
+  std::set<std::uint32_t> is_parsed_;  // files
+  std::vector<Use> uses_;              // of the file at hand
 };
 
 }  // namespace
 
-Parsed parse_source(const Source& source) {
+Parsed parse_source(const Source& source, const FileUses& uses) {
   Parsed parsed;
-  Parser(source, parsed).parse_file();
+  Parser(source, parsed).parse_all(uses);
   return parsed;
+}
+
+std::vector<Use> uses_of(const Source& source, Source::File file) {
+  Parsed parsed;
+  return Parser(source, parsed).uses(file);
 }
 
 Result<Module> parse(std::string_view text, std::string_view file) {

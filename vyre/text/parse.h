@@ -3,6 +3,7 @@
 // place, so that the validator can continue.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,23 @@ struct Parsed {
   Findings findings;
   bool syntax_ok = true;  // in the whole file
 };
-Parsed parse_source(const Source& source);
+
+// Of a source of several files: the files that each of them uses, and the order in which they are
+// parsed, used ones first.
+struct FileUses {
+  std::vector<std::vector<std::uint32_t>> of_file;
+  std::vector<std::uint32_t> order;
+};
+// The items of the first file come first, in the order of the text. `uses` is missing where only
+// one file is looked at.
+Parsed parse_source(const Source& source, const FileUses& uses = {});
+
+// `use "path"`, at the top of a file.
+struct Use {
+  std::string path;  // as it is written
+  Span span;
+};
+// What is wrong with them parse_source() says.
+std::vector<Use> uses_of(const Source& source, Source::File file);
 
 }  // namespace vyre

@@ -2,6 +2,7 @@
 // They are interned in the order in which they are parsed, which is the canonical numbering.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -163,6 +164,10 @@ class ExpressionParser : protected TokenParser {
     Binding& known = binding(word);
     if (known.reported || parsed_.findings.full()) return;
     known.reported = true;
+    if (const auto why = withheld_.find(word); why != withheld_.end()) {
+      if (item_sound_) parsed_.findings.add(why->second, span);
+      return;
+    }
     std::vector<std::string_view> names = visible_locals();
     if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
     const std::string_view near = nearest(word, names);
@@ -199,6 +204,8 @@ class ExpressionParser : protected TokenParser {
   ItemPositions positions_;
   NameTable names_;
   std::vector<Binding> bindings_;  // by number of the name
+  // Constants of other files that cannot be named in this one, and why.
+  std::map<std::string, Diagnostic, std::less<>> withheld_;
 
  private:
   static constexpr std::size_t kMaxNesting = 8192;
