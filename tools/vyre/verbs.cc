@@ -16,7 +16,8 @@ constexpr Option kOnlyJson[] = {kJson};
 
 constexpr Option kDeny = {"--deny", "", "warnings", "make warnings errors"};
 
-constexpr Option kInclude = {"--include", "-I", "DIR", "a folder with files that others use", true};
+constexpr Option kInclude = {"--include", "-I", "DIR",
+                             "find files that others use in this folder, too", true};
 
 constexpr Option kCheckOptions[] = {kInclude, kDeny, kJson};
 

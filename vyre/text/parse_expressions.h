@@ -141,6 +141,7 @@ class ExpressionParser : protected TokenParser {
   BufferId resolve_buffer(Span span) {
     const std::string_view name = lexer_.text(span);
     const Binding found = binding(name);
+    if (!is_bound(name) && complain_withheld(span)) return {};
     if (program_ == nullptr) {
       complain<message::buffer_in_op>(span, item_name_, shorten(name));
     } else if (found.buffer.exists()) {
@@ -158,16 +159,21 @@ class ExpressionParser : protected TokenParser {
     return {};
   }
 
+  // Whether a name that means nothing here is a constant of other files.
+  bool complain_withheld(Span span) {
+    const auto why = withheld_.find(lexer_.text(span));
+    if (why == withheld_.end()) return false;
+    if (item_sound_) parsed_.findings.add(why->second, span);
+    return true;
+  }
+
   // A name that is not a local here. Reported once per name.
   void complain_unknown(Span span, bool assigned) {
     const std::string_view word = lexer_.text(span);
     Binding& known = binding(word);
     if (known.reported || parsed_.findings.full()) return;
     known.reported = true;
-    if (const auto why = withheld_.find(word); why != withheld_.end()) {
-      if (item_sound_) parsed_.findings.add(why->second, span);
-      return;
-    }
+    if (complain_withheld(span)) return;
     std::vector<std::string_view> names = visible_locals();
     if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
     const std::string_view near = nearest(word, names);
