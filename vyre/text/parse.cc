@@ -1,6 +1,5 @@
 #include "vyre/text/parse.h"
 
-#include <deque>
 #include <map>
 #include <numeric>
 #include <set>
@@ -23,12 +22,11 @@ class Parser : StatementParser {
       return;
     }
     if (uses.order.empty()) return parse_file(source_.file_at(0));
-    constants_of_.resize(uses.of_file.size());
     for (const std::uint32_t file : uses.order) {
-      show_constants(file, uses.of_file[file]);
+      constants_.enter(file, uses.of_file[file]);
       parse_file(source_.file_at(file));
-      is_parsed_.insert(file);
     }
+    if (source_.used.empty()) return;
     sort_items();
     rename_tables();
   }
@@ -101,54 +99,13 @@ class Parser : StatementParser {
     }
   }
 
-  // The constants that a file sees from its beginning: those that the files define which it uses.
-  void show_constants(std::uint32_t file, std::span<const std::uint32_t> used) {
-    visible_.clear();
-    withheld_.clear();
-    file_ = file;
-    std::map<std::string_view, std::uint32_t> from;
-    for (const std::uint32_t other : used) {
-      if (other == file) continue;
-      if (!is_parsed_.contains(other)) withhold_constants(other);
-      for (const ConstTable* table : constants_of_[other]) {
-        const auto [first, fresh] = from.emplace(table->name, other);
-        visible_[table->name] = fresh ? table : nullptr;
-        if (fresh) continue;
-        withheld_.insert_or_assign(
-            table->name, diagnose<message::ambiguous_constant>(
-                             shorten(table->name), name_of(first->second), name_of(other)));
-      }
-    }
-    std::erase_if(visible_, [](const auto& each) { return each.second == nullptr; });
-  }
-
-  // Those of a file that is parsed later, because it uses this one.
-  void withhold_constants(std::uint32_t file) {
-    Lexer lexer = lexer_.probe();
-    lexer.enter(source_.text, source_.file_at(file).text);
-    Token before;
-    for (Token token = lexer.next_but_comments(); token.kind != Tok::End;
-         before = token, token = lexer.next_but_comments()) {
-      const std::string_view name = lexer.text(token.span);
-      if (token.kind != Tok::Name || before.kind != Tok::Name ||
-          lexer.text(before.span) != "const") {
-        continue;
-      }
-      withheld_.emplace(name, diagnose<message::circular_constant>(shorten(name), name_of(file)));
-    }
-  }
-
-  std::string name_of(std::uint32_t file) const {
-    return shorten(source_.file_at(file).name, source_.file_at(file).name.size() * 4);
-  }
-
   // In the order of the text, as files are parsed in another one.
   void sort_items() {
     std::vector<std::size_t> order(parsed_.module.items.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, {}, [&](std::size_t i) { return parsed_.positions[i].heads[0]; });
     const auto sort = [&](auto& all) {
-      auto sorted = all;
+      std::remove_reference_t<decltype(all)> sorted(all.size());
       for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = std::move(all[order[i]]);
       all = std::move(sorted);
     };
@@ -205,7 +162,6 @@ class Parser : StatementParser {
     scope_.clear();
     open_.clear();
     suspect_.reset();
-    for (const auto& [name, table] : visible_) binding(name).table = table;
   }
 
   void finish_item(Item item) {
@@ -289,13 +245,9 @@ class Parser : StatementParser {
     if (is_array(type) && count != element_count(type)) {
       complain<message::table_count>(span, shorten(name), count, element_count(type));
     }
-    std::vector<const ConstTable*>& own = constants_of_[file_];
-    if (std::ranges::find(own, name, &ConstTable::name) != own.end()) {
+    if (!constants_.add({std::string(name), element, Contents(std::move(bytes))})) {
       return fail<message::duplicate_item>(span, shorten(name));
     }
-    tables_.push_back({std::string(name), element, Contents(std::move(bytes))});
-    own.push_back(&tables_.back());
-    visible_.insert_or_assign(tables_.back().name, own.back());
     return true;
   }
 
@@ -590,12 +542,7 @@ class Parser : StatementParser {
     return true;
   }
 
-  std::deque<ConstTable> tables_;                                // of all files so far
-  std::vector<std::vector<const ConstTable*>> constants_of_{1};  // by file
-  std::map<std::string_view, const ConstTable*> visible_;        // in the file at hand
-  std::uint32_t file_ = 0;
-  std::set<std::uint32_t> is_parsed_;  // files
-  std::vector<Use> uses_;              // of the file at hand
+  std::vector<Use> uses_;  // of the file at hand
 };
 
 }  // namespace

@@ -4,12 +4,14 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "vyre/base/names.h"
 #include "vyre/ir/intern.h"
 #include "vyre/ir/walk.h"
+#include "vyre/text/parse_constants.h"
 #include "vyre/text/parse_tokens.h"
 
 namespace vyre {
@@ -161,10 +163,34 @@ class ExpressionParser : protected TokenParser {
 
   // Whether a name that means nothing here is a constant of other files.
   bool complain_withheld(Span span) {
-    const auto why = withheld_.find(lexer_.text(span));
-    if (why == withheld_.end()) return false;
-    if (item_sound_) parsed_.findings.add(why->second, span);
-    return true;
+    const std::string_view name = lexer_.text(span);
+    if (!item_sound_ || parsed_.findings.full()) return false;
+    if (const std::vector<std::uint32_t> files = constants_.files_with(name); files.size() > 1) {
+      complain<message::ambiguous_constant>(span, shorten(name), source_.file_at(files[0]).name,
+                                            source_.file_at(files[1]).name);
+      return true;
+    }
+    for (const std::uint32_t file : constants_.later_files()) {
+      if (!defines(file, name)) continue;
+      complain<message::circular_constant>(span, shorten(name), source_.file_at(file).name);
+      return true;
+    }
+    return false;
+  }
+  // Whether a file that is parsed later has a constant of this name.
+  bool defines(std::uint32_t file, std::string_view name) {
+    const auto [names, fresh] = later_constants_.try_emplace(file);
+    if (!fresh) return names->second.contains(name);
+    Lexer lexer = lexer_.probe();
+    lexer.enter(source_.text, source_.file_at(file).text);
+    bool after_const = false;
+    for (Token token = lexer.next_but_comments(); token.kind != Tok::End;
+         token = lexer.next_but_comments()) {
+      const std::string_view word = lexer.text(token.span);
+      if (after_const && token.kind == Tok::Name) names->second.insert(word);
+      after_const = word == "const";
+    }
+    return names->second.contains(name);
   }
 
   // A name that is not a local here. Reported once per name.
@@ -194,7 +220,10 @@ class ExpressionParser : protected TokenParser {
 
   std::uint32_t number_of(std::string_view name) {
     const std::uint32_t number = names_.number(name);
-    if (number >= bindings_.size()) bindings_.resize(number + 1);
+    if (number >= bindings_.size()) {
+      bindings_.resize(number + 1);
+      bindings_[number].table = constants_.find(name);
+    }
     return number;
   }
   Binding& binding(std::string_view name) { return bindings_[number_of(name)]; }
@@ -210,10 +239,11 @@ class ExpressionParser : protected TokenParser {
   ItemPositions positions_;
   NameTable names_;
   std::vector<Binding> bindings_;  // by number of the name
-  // Constants of other files that cannot be named in this one, and why.
-  std::map<std::string, Diagnostic, std::less<>> withheld_;
+  FileConstants<ConstTable> constants_;
 
  private:
+  std::map<std::uint32_t, std::set<std::string_view>> later_constants_;  // by file
+
   static constexpr std::size_t kMaxNesting = 8192;
 
   // Index: into a buffer; Element: of the array before it.
