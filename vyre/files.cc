@@ -31,8 +31,7 @@ class Gatherer {
       const Use use = std::move(open_.back().uses[open_.back().next++]);
       const std::optional<std::uint32_t> used = number_of(use, file);
       if (!used) continue;
-      std::vector<std::uint32_t>& known = all_.uses.of_file[file];
-      if (std::ranges::find(known, *used) == known.end()) known.push_back(*used);
+      all_.uses.of_file[file].push_back(*used);
       if (*used == all_.uses.of_file.size()) open(*used);
     }
     if (!findings_.empty()) return std::move(findings_).located(all_.source);

@@ -61,6 +61,9 @@ Result<Source> UsedFiles::find(std::string_view path, std::string_view from) {
     const bool is_own = i == 0 && from != first_;
     const fs::path folder = is_own ? fs::path(from).parent_path() : fs::path(roots_[i].shown);
     const std::string name = (folder / path).lexically_normal().string();
+    if (const auto known = found_.find(name); known != found_.end()) {
+      return Source{known->second, {}};
+    }
     // What is outside is not looked at, so that nobody learns whether it exists.
     const std::string named = absolute(name);
     if (std::ranges::none_of(roots_,
@@ -91,6 +94,7 @@ Result<Source> UsedFiles::read(const std::string& name, const std::string& real,
                                               S_ISDIR(status.st_mode) ? "a folder" : "no file");
   }
   const auto [known, fresh] = names_.emplace(std::pair(status.st_dev, status.st_ino), name);
+  found_.emplace(name, known->second);
   if (!fresh) return Source{known->second, {}};
   Result<Source> source = read_input(real, console_);
   if (source) source->file = name;

@@ -37,6 +37,7 @@ class UsedFiles {
   std::string first_;  // its name
   std::vector<Root> roots_;
   std::map<std::pair<dev_t, ino_t>, std::string> names_;  // of the files so far
+  std::map<std::string, std::string> found_;  // the same by all names they are found under
 };
 
 }  // namespace vyre
