@@ -35,7 +35,7 @@ Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view 
   for (std::string_view path : invocation.operands) {
     const Result<Loaded> loaded = load_file(path, invocation, console);
     if (!loaded.ok()) return loaded.diagnostics();
-    for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
+    for (std::size_t i = 0; i < loaded->own_items; ++i) {
       if (!std::holds_alternative<Program>(loaded->module.items[i])) continue;
       const Result<Artifact> made = compile(program_at(*loaded, i), *find_backend("cpu"), kind);
       if (!made.ok()) return made.diagnostics();
