@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace {
 using Operand = PtxOperand;
 using Kind = PtxOperand::Kind;
 
-constexpr std::uint32_t kVector = 16;    // bytes that one instruction loads
-constexpr std::uint32_t kFewWarps = 8;   // whose totals each thread adds up by itself
+constexpr std::uint32_t kVector = 16;      // bytes that one instruction loads
+constexpr std::uint32_t kFewWarps = 8;     // whose totals each thread adds up by itself
+constexpr std::uint32_t kTogether = 4096;  // bytes of those that have one barrier
 constexpr std::uint32_t kFull = 0xffffffff;
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
@@ -46,6 +48,42 @@ std::string_view suffix(DataType type) { return ptx_kind(type) == Kind::Wide ? "
 
 }  // namespace
 
+namespace {
+
+// Bytes that the others see of the values of a collective.
+std::uint32_t bytes_of(const CollectiveInfo& row, std::uint32_t threads, DataType type) {
+  const std::uint32_t values = row.shape == CollectiveShape::Own ? threads : warps_of(threads);
+  return (values * stride(type) + kVector - 1) / kVector * kVector;
+}
+
+}  // namespace
+
+std::size_t count_together(const Program& program, const Types& types, StmtId first) {
+  const Body& body = program.body;
+  const std::uint32_t threads = threads_of(program);
+  std::uint32_t bytes = 0;
+  std::size_t count = 0;
+  for (std::size_t i = first.index; i < body.stmts.size(); ++i) {
+    const Collective* one = std::get_if<Collective>(&body.stmts[i]);
+    if (one == nullptr) break;
+    bytes += bytes_of(info(one->op), threads, types[one->result]);
+    const auto is_known = [&](ExprId id) {
+      const Expr& expr = body[id];
+      const auto gives = [&](std::size_t k) {
+        return std::get<Collective>(body.stmts[k]).result.index == expr.imm;
+      };
+      if (!operands(body, expr).empty()) return false;
+      return expr.op != Operation::Local ||
+             std::ranges::none_of(std::views::iota(std::size_t{first.index}, i), gives);
+    };
+    const bool all_known =
+        is_known(one->value) && (!one->invocation.exists() || is_known(one->invocation));
+    if (count > 0 && (bytes > kTogether || !all_known)) break;
+    ++count;
+  }
+  return count;
+}
+
 PtxScratch ptx_scratch(const Program& program) {
   PtxScratch scratch;
   const std::uint32_t threads = threads_of(program);
@@ -53,15 +91,17 @@ PtxScratch ptx_scratch(const Program& program) {
   const Body& body = program.body;
   const Types types = types_of(body, program.buffers, {}, {});
   StmtId end{0u};  // of the loops that are open
-  for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
+  for (StmtId id{0u}; id.index < body.stmts.size();) {
     if (const For* loop = std::get_if<For>(&body[id])) end = std::max(end, loop->end);
-    const Collective* collective = std::get_if<Collective>(&body[id]);
-    if (collective == nullptr) continue;
-    const bool is_own = info(collective->op).shape == CollectiveShape::Own;
-    const std::uint32_t values = is_own ? threads : warps_of(threads);
-    const std::uint32_t bytes = values * stride(types[collective->result]);
-    scratch.area = std::max(scratch.area, (bytes + kVector - 1) / kVector * kVector);
-    scratch.areas = scratch.areas == 0 && !(id < end) ? 1 : 2;
+    const std::size_t count = count_together(program, types, id);
+    std::uint32_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& one = std::get<Collective>(body.stmts[id.index + i]);
+      bytes += bytes_of(info(one.op), threads, types[one.result]);
+    }
+    scratch.area = std::max(scratch.area, bytes);
+    if (count > 0) scratch.areas = scratch.areas == 0 && !(id < end) ? 1 : 2;
+    id.index += static_cast<std::uint32_t>(std::max<std::size_t>(count, 1));
   }
   return scratch;
 }
@@ -110,18 +150,19 @@ PtxCollectives::PtxCollectives(PtxCode& code, PtxOps& ops, const Program& progra
   code_.put("mov.u32 ", turn_, ", 0");
 }
 
-PtxValue PtxCollectives::put(CollectiveOp op, const PtxValue& given, const Operand& chosen) {
-  const CollectiveInfo& row = info(op);
-  op_ = row.operation;
-  switch (row.shape) {
-    case CollectiveShape::All: return reduced(given);
-    case CollectiveShape::Before:
-      if (threads_ > 1) return scanned(given);
-      return ops_.constant(given.type, collective_identity(op, given.type));
-    case CollectiveShape::One:
-    case CollectiveShape::Own: return passed(row.shape, given, chosen);
+std::vector<PtxValue> PtxCollectives::put(std::span<const PtxCollective> all) {
+  const bool shares = warps_ > 1;
+  if (!shares) wait();
+  PtxAddress area = shares ? next_area() : PtxAddress{};
+  std::vector<Begun> begun;
+  for (const PtxCollective& one : all) {
+    begun.push_back(begin(one, area));
+    area.offset += bytes_of(info(one.op), threads_, one.given.type);
   }
-  return given;
+  if (shares) wait();
+  std::vector<PtxValue> results;
+  for (std::size_t i = 0; i < all.size(); ++i) results.push_back(end(all[i], begun[i]));
+  return results;
 }
 
 // For the whole workgroup; what its invocations wrote before is seen after it.
@@ -221,19 +262,60 @@ PtxValue PtxCollectives::in_warp(PtxValue value) {
 
 // --- Collectives --------------------------------------------------------------------------------
 
-PtxValue PtxCollectives::reduced(const PtxValue& given) {
-  if (threads_ == 1) return given;
-  if (warps_ == 1) wait();
-  const PtxValue own = in_warp(given);
-  if (warps_ == 1) {
-    return std::has_single_bit(threads_) ? own
-                                         : moved("idx", own, literal(0), literal(kPtxWarp - 1));
+PtxCollectives::Begun PtxCollectives::begin(const PtxCollective& one, const PtxAddress& area) {
+  const CollectiveInfo& row = info(one.op);
+  const DataType type = one.given.type;
+  op_ = row.operation;
+  Begun begun{area, one.given, {}, {}, {}};
+  switch (row.shape) {
+    case CollectiveShape::All:
+      if (threads_ > 1) begun.own = in_warp(one.given);
+      if (warps_ == 1) break;
+      store(slot(area, warp_, type), begun.own,
+            code_.predicate("setp.eq", "u32", {lane_, literal(0)}));
+      break;
+    case CollectiveShape::Before:
+      begun.nothing = ops_.constant(type, collective_identity(one.op, type));
+      if (threads_ > 1) begin_scan(one.given, begun);
+      break;
+    case CollectiveShape::One:
+    case CollectiveShape::Own:
+      begun.number = code_.in_register(one.chosen, Kind::Word);
+      begun.exists = code_.predicate("setp.lt", "u32", {begun.number, literal(threads_)});
+      if (warps_ == 1) break;
+      if (row.shape == CollectiveShape::Own) {
+        store(slot(area, thread_, type), one.given, {});
+        begun.area = slot(area, begun.number, type);
+      } else {
+        store(area, one.given, code_.predicate("setp.eq", "u32", {begun.number, thread_}));
+      }
+      break;
   }
-  const PtxAddress area = next_area();
-  const Operand is_first = code_.predicate("setp.eq", "u32", {lane_, literal(0)});
-  store(slot(area, warp_, given.type), own, is_first);
-  wait();
-  return before(area, {given.type, false, {}});
+  return begun;
+}
+
+PtxValue PtxCollectives::end(const PtxCollective& one, const Begun& begun) {
+  const CollectiveInfo& row = info(one.op);
+  const DataType type = one.given.type;
+  const Kind kind = ptx_kind(type);
+  op_ = row.operation;
+  switch (row.shape) {
+    case CollectiveShape::All:
+      if (warps_ > 1) return before(begun.area, {type, false, {}});
+      if (std::has_single_bit(threads_)) return begun.own;
+      return moved("idx", begun.own, literal(0), literal(kPtxWarp - 1));
+    case CollectiveShape::Before:
+      if (threads_ == 1) return begun.nothing;
+      return warps_ == 1 ? begun.own : both(begun.own, before(begun.area, begun.nothing));
+    case CollectiveShape::One:
+    case CollectiveShape::Own: break;
+  }
+  if (warps_ > 1) return {type, false, {load(begun.area, type, begun.exists)}};
+  PtxValue result = begun.own;
+  if (threads_ > 1) result = moved("idx", result, begun.number, literal(kPtxWarp - 1));
+  result.parts[0] = code_.make(kind, "selp", kind == Kind::Wide ? "b64" : "b32",
+                               {result.parts[0], code_.unknown_zero(kind), begun.exists});
+  return result;
 }
 
 // What the totals of warps are together: of those before this one, beginning with `nothing`; or of
@@ -277,64 +359,27 @@ PtxValue PtxCollectives::before(const PtxAddress& totals, PtxValue nothing) {
   return sum;
 }
 
-PtxValue PtxCollectives::scanned(const PtxValue& given) {
-  if (warps_ == 1) wait();
+// What the lanes before each have together; the last lane leaves what all of them have.
+void PtxCollectives::begin_scan(const PtxValue& given, Begun& begun) {
   PtxValue all = given;
   for (std::uint32_t by = 1; by < std::min(threads_, kPtxWarp); by *= 2) {
     Operand arrives;
     const bool asks = !is_idempotent(op_);
-    const PtxValue other =
-        moved("up", all, literal(by), literal(0), asks ? &arrives : nullptr);
+    const PtxValue other = moved("up", all, literal(by), literal(0), asks ? &arrives : nullptr);
     all = asks ? joined(all, other, arrives) : both(all, other);
   }
-  const CollectiveOp as = op_ == Operation::Add   ? CollectiveOp::ScanAdd
-                          : op_ == Operation::Min ? CollectiveOp::ScanMin
-                                                  : CollectiveOp::ScanMax;
-  const PtxValue nothing = ops_.constant(given.type, collective_identity(as, given.type));
-  PtxValue own;
   if (op_ == Operation::Add) {
-    own = ops_.apply(Operation::Sub, all, given, {});
+    begun.own = ops_.apply(Operation::Sub, all, given, {});
   } else {
     Operand arrives;
-    own = moved("up", all, literal(1), literal(0), &arrives);
-    const std::string_view bits = ptx_kind(given.type) == Kind::Wide ? "b64" : "b32";
-    own.parts[0] = code_.make(ptx_kind(given.type), "selp", bits,
-                              {own.parts[0], nothing.parts[0], arrives});
+    const Kind kind = ptx_kind(given.type);
+    begun.own = moved("up", all, literal(1), literal(0), &arrives);
+    begun.own.parts[0] = code_.make(kind, "selp", kind == Kind::Wide ? "b64" : "b32",
+                                    {begun.own.parts[0], begun.nothing.parts[0], arrives});
   }
-  if (warps_ == 1) return own;
-  const PtxAddress area = next_area();
+  if (warps_ == 1) return;
   const Operand is_last = code_.predicate("setp.eq", "u32", {lane_, literal(kPtxWarp - 1)});
-  store(slot(area, warp_, given.type), all, is_last);
-  wait();
-  return both(own, before(area, nothing));
-}
-
-// The value of an invocation that the workgroup or each invocation chooses.
-PtxValue PtxCollectives::passed(CollectiveShape shape, const PtxValue& given,
-                                const Operand& chosen) {
-  const Kind kind = ptx_kind(given.type);
-  const Operand number = code_.in_register(chosen, Kind::Word);
-  const Operand exists = code_.predicate("setp.lt", "u32", {number, literal(threads_)});
-  PtxValue result = given;
-  if (warps_ == 1) {
-    wait();
-    if (threads_ > 1) result = moved("idx", given, number, literal(kPtxWarp - 1));
-    const std::string_view bits = kind == Kind::Wide ? "b64" : "b32";
-    result.parts[0] =
-        code_.make(kind, "selp", bits, {result.parts[0], code_.unknown_zero(kind), exists});
-    return result;
-  }
-  PtxAddress area = next_area();
-  PtxAddress from = area;
-  if (shape == CollectiveShape::One) {
-    store(area, given, code_.predicate("setp.eq", "u32", {number, thread_}));
-  } else {
-    store(slot(area, thread_, given.type), given, {});
-    from = slot(area, number, given.type);
-  }
-  wait();
-  result.parts[0] = load(from, given.type, exists);
-  return result;
+  store(slot(begun.area, warp_, given.type), all, is_last);
 }
 
 }  // namespace vyre
