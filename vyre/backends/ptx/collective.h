@@ -46,16 +46,19 @@ class PtxCollectives {
   using Operand = PtxOperand;
   using Kind = PtxOperand::Kind;
 
-  // What is known of a collective before the barrier.
-  struct Begun {
+  // Those that take the same steps, with what is known before the barrier.
+  struct Group {
+    std::span<const PtxCollective> all;
     PtxAddress area;
-    PtxValue own;
+    std::uint32_t bytes = 0;  // of each, in the area
+    std::vector<PtxValue> own;
     PtxValue nothing;
     Operand number;
     Operand exists;
   };
-  Begun begin(const PtxCollective& one, const PtxAddress& area);
-  PtxValue end(const PtxCollective& one, const Begun& begun);
+  std::size_t count_alike(std::span<const PtxCollective> all) const;
+  Group begin(std::span<const PtxCollective> all, const PtxAddress& area);
+  void end(const Group& group, std::vector<PtxValue>& results);
   void wait();
   PtxAddress next_area();
   PtxAddress slot(const PtxAddress& area, const Operand& number, DataType type);
@@ -64,7 +67,10 @@ class PtxCollectives {
   PtxValue both(const PtxValue& a, const PtxValue& b);
   PtxValue joined(const PtxValue& a, const PtxValue& b, const Operand& condition);
   PtxValue in_warp(PtxValue value);
-  void begin_scan(const PtxValue& given, Begun& begun);
+  PtxValue folded(std::span<const PtxCollective> all);
+  void store_totals(const Group& group);
+  std::vector<PtxValue> of_warps(const Group& group);
+  PtxValue begin_scan(const PtxValue& given, const PtxValue& nothing, const PtxAddress& area);
   PtxValue before(const PtxAddress& totals, PtxValue nothing);
   Operand load(const PtxAddress& from, DataType type, const Operand& condition);
   void store(const PtxAddress& to, const PtxValue& value, const Operand& condition);
