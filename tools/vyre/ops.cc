@@ -181,7 +181,7 @@ std::string describe(const Op& op, const Registry& registry) {
       out += (i == 0 ? "\nexample: " : "         ") + std::string(entry->examples[i]) + "\n";
     }
   }
-  if (op.body.callees.empty()) return out;
+  if (op.body.callees.empty() || is_array(op.signature.output)) return out;
   const Result<FlatOp> flat = inline_calls(op, registry);
   if (!flat.ok() || !flat->memory.empty()) return out;
   return out + "\nwithout calls:\n" + print(Module{{flat->op}});
