@@ -3,15 +3,16 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace vyre {
 
 struct LibraryEntry {
-  std::string_view id;
+  std::string id;
   std::string_view file;                   // "math", without its ending
-  std::string_view text;                   // `op … { … }`
+  std::string text;                        // `op … { … }`, after the tables that it reads
   std::vector<std::string_view> examples;  // "primitive.math.gcd(12, 18) = 6"
 };
 
