@@ -179,9 +179,9 @@ TEST(Inline, OneExpressionCostsNothing) {
     const Op& op = *Registry().find(entry.id);
     if (op.body.stmts.size() != 1 || !is_elementwise(op) || !op.body.tables.empty()) continue;
     ++compared;
-    const CommandResult mine = run_vyre({{"opt", "-"}}, by_hand(op, entry.text));
+    const CommandResult mine = run_vyre({{"opt", "-"}}, by_hand(op, entry.text()));
     const CommandResult made = run_vyre({{"opt", "-"}}, composed(op));
-    ASSERT_EQ(mine.status, 0) << mine.err << by_hand(op, entry.text);
+    ASSERT_EQ(mine.status, 0) << mine.err << by_hand(op, entry.text());
     ASSERT_EQ(made.status, 0) << made.err;
     EXPECT_EQ(mine.out, made.out);
     if (!op.body.callees.empty()) continue;  // an op that it calls may have statements

@@ -114,7 +114,7 @@ TEST(Library, IsLargeAndDocumented) {
     EXPECT_FALSE(op->description.empty()) << id;
     EXPECT_LE(op->description.size(), 130u) << id;
     EXPECT_FALSE(op->description.ends_with('.')) << id;
-    EXPECT_FALSE(entry.examples.empty()) << id;
+    EXPECT_FALSE(entry.examples().empty()) << id;
     EXPECT_TRUE(validate(Module{{*op}}).empty()) << id;
   }
 }
@@ -168,7 +168,7 @@ TEST(Library, FilesAreValidAndFormatted) {
 TEST(Library, ExamplesAreTrue) {
   std::vector<std::string> lines;
   for (const LibraryEntry& entry : library_entries()) {
-    lines.insert(lines.end(), entry.examples.begin(), entry.examples.end());
+    for (std::string_view example : entry.examples()) lines.emplace_back(example);
   }
   expect_answers(lines);
 }

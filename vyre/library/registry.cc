@@ -21,7 +21,7 @@ std::shared_ptr<const Op> find_standard(std::string_view id) {
   if (const auto known = parsed.find(id); known != parsed.end()) return known->second;
   const LibraryEntry* entry = find_library_entry(id);
   if (entry == nullptr) return nullptr;
-  Result<Module> module = parse(entry->text, entry->file);
+  Result<Module> module = parse(entry->text(), entry->file);
   assert(module.ok());  // the tests parse and validate all of them
   if (!module.ok()) return nullptr;
   Op& op = std::get<Op>(module->items[0]);
