@@ -12,18 +12,25 @@
 
 namespace vyre {
 
-// What is different in the text of an op for another type than the one that it is written for. Ids
-// of ops for u32 have no suffix.
+// What is different in the text of an op for another type or field than the one that it is written
+// for. Ids of ops for u32 have no suffix.
 struct LibraryVariant {
   std::string_view of;
   std::string_view type;
-  std::array<std::array<std::string_view, 2>, 4> changes;  // one after the other
+  std::array<std::array<std::string_view, 2>, 5> changes;  // one after the other
 };
 
 namespace {
 
 // Those of wider types first: an op is written for the first one that it mentions.
 constexpr LibraryVariant kVariants[] = {
+    {"babybear",
+     "m31",
+     {{{"babybear", "m31"},
+       {"15 * 2^27 + 1", "2^31 - 1"},
+       {"0x78000001", "0x7fffffff"},
+       {"0x78000000", "0x7ffffffe"},
+       {"0x3c000001", "0x40000000"}}}},
     {"u512", "u256", {{{"u512", "u256"}, {"[16]", "[8]"}, {"[32]", "[16]"}, {"512", "256"}}}},
     {"u128", "u64", {{{"u128", "u64"}, {"128", "64"}, {"127", "63"}}}},
     {"u128", "u32", {{{"_u128", ""}, {"u128", "u32"}, {"128", "32"}, {"127", "31"}}}},
