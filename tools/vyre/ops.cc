@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/data.h"
@@ -90,7 +91,8 @@ const std::vector<Form>& all_forms() {
         {"Barrier", "barrier"},
     };
     for (const auto& [name, text] : kStatements) {
-      const auto row = std::ranges::find(kMeanings, name, [](const auto& each) { return each.first; });
+      const auto row =
+          std::ranges::find(kMeanings, name, [](const auto& each) { return each.first; });
       forms.push_back({std::string(split_at(text, ' ').name), std::string(text), row->second});
     }
     return forms;
@@ -133,7 +135,8 @@ std::string listing(const Registry& registry) {
   }
   const auto list = [&](std::string_view title, const auto& rows, auto text) {
     out += "\n" + std::string(title) + ":\n";
-    for (const auto& row : rows) out += "  " + padded(text(row), 26) + std::string(row.meaning) + "\n";
+    for (const auto& row : rows)
+      out += "  " + padded(text(row), 26) + std::string(row.meaning) + "\n";
   };
   const auto word = [](const auto& row) { return row.text; };
   list("atomics (statements; the result is the value before)", all_atomics(), word);
@@ -177,11 +180,12 @@ std::string describe(const Form& row) {
 std::string describe(const Op& op, const Registry& registry) {
   std::string out = print(Module{{op}});
   if (const LibraryEntry* entry = find_library_entry(op.id)) {
-    for (std::size_t i = 0; i < entry->examples.size(); ++i) {
-      out += (i == 0 ? "\nexample: " : "         ") + std::string(entry->examples[i]) + "\n";
+    std::string_view before = "\nexample: ";
+    for (std::string_view example : entry->examples()) {
+      (out += std::exchange(before, "         ")).append(example) += '\n';
     }
   }
-  if (op.body.callees.empty()) return out;
+  if (op.body.callees.empty() || is_array(op.signature.output)) return out;
   const Result<FlatOp> flat = inline_calls(op, registry);
   if (!flat.ok() || !flat->memory.empty()) return out;
   return out + "\nwithout calls:\n" + print(Module{{flat->op}});
@@ -332,7 +336,7 @@ std::string json_of(const Topics& found, const Registry& registry) {
       const LibraryEntry* entry = find_library_entry(op->id);
       each.add("id", name).add("signature", signature_of(*op)).add("description", meaning);
       each.add("laws", json_list_of(op->laws, print_law));
-      each.add("examples", entry == nullptr ? JsonList() : json_list_of(entry->examples));
+      each.add("examples", entry == nullptr ? JsonList() : json_list_of(entry->examples()));
       if (in_full) each.add("text", describe(*op, registry));
       ops.add(each);
     }
@@ -381,7 +385,7 @@ std::string markdown() {
                "\n\n| op | meaning | laws | example |\n|---|---|---|---|\n";
     for (std::string_view id : ids) {
       const Op& op = *registry.find(id);
-      const std::vector<std::string_view>& examples = find_library_entry(id)->examples;
+      const std::vector<std::string_view> examples = find_library_entry(id)->examples();
       const std::size_t name = family.size() + 1;
       library += row_of({code(std::string(id.substr(name)) + signature_of(op)), op.description,
                          laws_of(op), code(examples.empty() ? "" : examples[0].substr(name))});
