@@ -592,7 +592,9 @@ class ExpressionParser : protected ValueParser {
         std::array<Value, 2> parts;
         parts[1] = popped();
         parts[0] = popped();
-        if (in_constant()) complain<message::not_constant>(span, shorten(lexer_.text(span)));
+        if (in_constant() && parts[0].type != DataType::Unknown) {
+          complain<message::not_constant>(span, shorten(lexer_.text(span)));
+        }
         for (Value& part : parts) settle(part);
         push(made_of(parts, interner_->element(parts[0].id, parts[1].id), span,
                      element_type(parts[0].type)));

@@ -375,8 +375,10 @@ class StatementParser : protected ExpressionParser {
     const bool is_reversed = at_reversed();
     if (is_reversed) advance();
     if (!parse_expr(loop.from)) return false;
+    const DataType from_type = parsed_type_;
     const auto second_use = static_cast<std::uint32_t>(positions_.uses.size());
     if (!expect<message::for_range>(Tok::DotDot) || !parse_expr(loop.to)) return false;
+    const DataType to_type = parsed_type_;
     std::uint32_t step = 1;
     if (at(Tok::Name) && spelling() == "step") {
       if (is_reversed) return fail_here<message::reversed_step>();
@@ -388,6 +390,8 @@ class StatementParser : protected ExpressionParser {
     const std::uint32_t brace = token_.span.begin;
     if (!expect<message::for_block>(Tok::LBrace)) return false;
     if (step > 1 || is_reversed) {
+      check_bound("lower", from_type, statement_.first_use, loop.from);
+      check_bound("upper", to_type, second_use, loop.to);
       open_rounds(loop, step, second_use, brace, name);
       return true;
     }
@@ -396,6 +400,13 @@ class StatementParser : protected ExpressionParser {
     open_block(Branch::Loop, add_statement(loop), brace);
     declare(name, DataType::U32);
     return true;
+  }
+
+  // Before the parser computes with a bound, which has uses from `first_use` on.
+  void check_bound(std::string_view which, DataType type, std::uint32_t first_use, ExprId& bound) {
+    if (type == DataType::U32 || type == DataType::Unknown) return;
+    complain<message::loop_bound>(positions_.uses[first_use], which, type);
+    bound = interner_->local({});
   }
 
   // Whether `reversed` is the word and not a name.
