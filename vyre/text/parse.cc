@@ -36,7 +36,7 @@ class Parser : StatementParser {
       } else if (at_word(Word::Op)) {
         parse_op();
       } else {
-        const std::string_view advice = advice_for(spelling());
+        const std::string_view advice = foreign_here(token_.span.begin).advice;
         at(Tok::RBrace)  ? fail_here<message::extra_brace>()
         : advice.empty() ? fail_here<message::no_item>()
                          : fail_here<message::foreign_item>(advice);
@@ -166,11 +166,10 @@ class Parser : StatementParser {
         if (!at_buffer()) break;
         if (parse_buffer(program, written) && !failed_) continue;
       }
-      recover();
+      recover_from(begin);
       if (token_.span.begin == begin) break;  // the body ends here
     }
     number_bindings(program.buffers, written);
-    item_typed_ = item_sound_;
     parse_body();
     finish_item(std::move(program));
   }
@@ -202,7 +201,7 @@ class Parser : StatementParser {
 
   bool parse_buffer(Program& program, std::vector<bool>& written) {
     positions_.heads.push_back(token_.span.begin);
-    BufferDecl buffer;
+    BufferDecl buffer{"", 0, BufferAccess::ReadWrite, DataType::Unknown};
     if (const std::optional<BufferAccess> access = access_of(token_.word)) {
       buffer.access = *access;
     } else {
@@ -263,12 +262,12 @@ class Parser : StatementParser {
     if (at(Tok::String)) {
       positions_.heads.push_back(token_.span.begin);
       if (!parse_string(op.description)) recover();
+      if (failed_) op.description.clear();
     }
     while (!stopped_ && at_word(Word::Law)) {
       failed_ = false;
       if (!parse_law(op)) recover();
     }
-    item_typed_ = item_sound_;
     parse_body();
     finish_item(std::move(op));
   }

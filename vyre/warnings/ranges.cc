@@ -1,6 +1,6 @@
 // What follows from the numbers that values can be: indices that are never in bounds (L001),
 // comparisons that go one way (L002), loops without rounds (L003), shifts by more than there is
-// (L004), and numbers that a narrow element cuts (L010).
+// (L004), numbers that a narrow element cuts (L010), and loops that nothing leaves (L011).
 #include <bit>
 #include <optional>
 
@@ -112,7 +112,10 @@ class Looker {
                       set.index, first);
         },
         [&](const If& branch) { pass_over(branch); },
-        [&](const For& loop) { check_loop(loop, first); },
+        [&](const For& loop) {
+          check_loop(loop, first);
+          if (is_endless(loop)) context_.report<message::endless_loop>({Place::Head, stmt_});
+        },
         Nothing<Let, Assign, Collective, Block, Break, Return, Barrier, Continue>());
   }
 
@@ -255,6 +258,24 @@ class Looker {
     }
     context_.report<message::empty_loop>({Place::Use, stmt_, use}, reason);
     std::fill(dead_.begin() + stmt_ + 1, dead_.begin() + loop.end.index, true);
+  }
+
+  // A loop over all numbers, such as `while true`, without a `return` or a `break` of its own that
+  // can be reached.
+  bool is_endless(const For& loop) {
+    if (range(loop.from).hi != 0 || range(loop.to).lo != ~0u) return false;
+    std::uint32_t inner = stmt_;  // the end of the loop around a statement
+    for (std::uint32_t i = stmt_ + 1; i < loop.end.index; ++i) {
+      const Stmt& stmt = body_.stmts[i];
+      if (const For* other = std::get_if<For>(&stmt)) inner = std::max(inner, other->end.index);
+      if (std::holds_alternative<Return>(stmt)) return false;
+      if (std::holds_alternative<Break>(stmt) && i >= inner) return false;
+      const If* branch = std::get_if<If>(&stmt);
+      if (branch == nullptr || !numbers_[branch->condition.index]) continue;
+      const Range condition = range(branch->condition);
+      if (condition.width != 0 && condition.hi == 0) i = branch->else_begin.index - 1;
+    }
+    return true;
   }
 
   void check_stored(const Store& store) {
