@@ -25,7 +25,7 @@ Result<Loaded> load_module(Source source, const Registry& registry) {
     if (!diagnostics.empty()) return diagnostics;
     loaded.module = std::move(*module);
   } else {
-    Parsed parsed = parse_source(source);
+    Parsed parsed = parse_source(source, signatures_of(registry));
     validate(parsed, registry);
     if (!parsed.findings.empty()) return std::move(parsed.findings).located(source);
     loaded.module = std::move(parsed.module);

@@ -123,7 +123,7 @@ typedef enum {
 typedef struct {
   const char* name;
   vyre_access access;
-  const char* element;  // its type as in a program: "u32", "vec4u32", "bytes"
+  const char* element;  // its type as in a program: "u32", "u8", "vec4u32", "bytes"
   uint32_t stride;      // bytes of an element; 4 for `bytes`, which is a sequence of words
   uint32_t count;       // elements that it has at least; 0 means that any number will do
   uint32_t binding;     // 0 for workgroup memory, which has none

@@ -253,7 +253,6 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"foreign_value", kBuilder},
     {"unclosed_block", kBuilder},
     {"nothing_to_close", kBuilder},
-    {"assigned_expression", kBuilder},
     {"late_parameter", kBuilder},
     {"too_many_axes", kBuilder},
     {"bad_description", kBuilder},
@@ -300,7 +299,6 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"wire_in_place", kCommand},
     {"stdin_in_place", kCommand},
     {"wire_to_terminal", kCommand},
-    {"endless_loop", "needs `while`"},
     {"bytes_to_terminal", kTerminal},
     {"unwritable", kCommand},
 };

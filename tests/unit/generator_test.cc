@@ -44,7 +44,7 @@ TEST(Generator, IsTheSameEverywhere) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     for (char c : to_text(generate_case(seed))) sum = sum * 31 + static_cast<unsigned char>(c);
   }
-  EXPECT_EQ(sum, 9808925806855150186u);
+  EXPECT_EQ(sum, 718456966861347522u);
 
   EXPECT_EQ(generate(2), generate(2));
   EXPECT_NE(generate(2), generate(3));

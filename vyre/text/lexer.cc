@@ -157,6 +157,13 @@ Token Lexer::next() {
       continue;
     } else if (spellings.match(c, following, token)) {
       at_ = token.span.end;
+      if (token.infix != nullptr && token.infix->precedence > kComparisonPrecedence && at_ < size &&
+          text_[at_] == '=') {
+        ++at_;
+        token.kind = Tok::Update;
+        token.update = token.infix;
+        token.infix = token.prefix = nullptr;
+      }
     } else {
       token.after_error |= c != ';';
       report_character(begin);

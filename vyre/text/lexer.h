@@ -50,6 +50,7 @@ enum class Tok : std::uint8_t {
   String,
   Comment,
   Operator,  // Token::infix and Token::prefix say which
+  Update,    // `+=` and the like: Token::update says which
 #define TOKEN(name, text) name,
 #include "vyre/text/words.def"
 };
@@ -61,6 +62,7 @@ struct Token {
   bool after_error = false;    // its line has something before it that is not a token
   const OperationInfo* infix = nullptr;
   const OperationInfo* prefix = nullptr;
+  const OperationInfo* update = nullptr;
   Span span;
 };
 

@@ -1,9 +1,7 @@
 #include "vyre/text/parse.h"
 
-#include <deque>
+#include <map>
 
-#include "vyre/ir/eval.h"
-#include "vyre/ir/walk.h"
 #include "vyre/text/parse_statements.h"
 
 namespace vyre {
@@ -12,7 +10,8 @@ namespace {
 // Items: the last layer.
 class Parser : StatementParser {
  public:
-  using StatementParser::StatementParser;
+  Parser(const Source& source, Parsed& parsed, const FindSignature& find)
+      : StatementParser(source, parsed, find_), others_(find) {}
 
   void parse_file() {
     if (source_.text.size() > kMaxSourceBytes) {
@@ -48,8 +47,7 @@ class Parser : StatementParser {
  private:
   void begin_item(Body& body) {
     item_sound_ = item_typed_ = true;
-    body_ = &body;
-    interner_.emplace(body);
+    begin_values(body);
     positions_ = {};
     positions_.heads.push_back(token_.span.begin);
     names_ = {};
@@ -57,7 +55,7 @@ class Parser : StatementParser {
     scope_.clear();
     open_.clear();
     suspect_.reset();
-    for (const ConstTable& table : tables_) binding(table.name).table = &table;
+    rounds_ = 0;
   }
 
   void finish_item(Item item) {
@@ -78,73 +76,104 @@ class Parser : StatementParser {
 
   // --- Constants ---
 
-  bool at_const() const {
-    return at(Tok::Name) && spelling() == "const" &&
-           lexer_.probe().next_but_comments().kind == Tok::Name;
-  }
-
-  // A table: `const NAME = […]`, or with its type before the `=`.
+  // `const NAME = e` or `const NAME: T = e`; a table where e is a list.
   void parse_const() {
     parsed_.heads.push_back(token_.span.begin);
     advance();
     std::string_view name;
     Span span;
     item_sound_ = true;
+    item_name_ = "a constant";
+    positions_ = {};
     DataType type = DataType::Unknown;
-    if (!parse_new_name(name, span, "a name for the constant") ||
-        (accept(Tok::Colon) && !parse_variable_type(type)) ||
-        !expect<message::constant_value>(Tok::Assign) || !parse_table(name, span, type)) {
-      skip_to_item();
+    const bool parsed = parse_new_name(name, span, "a name for the constant") &&
+                        (!accept(Tok::Colon) || parse_variable_type(type)) &&
+                        expect<message::constant_value>(Tok::Assign);
+    Constant constant;
+    if (!parsed || !(at(Tok::LBracket) ? parse_table(name, span, type, constant)
+                                       : parse_named(name, span, type, constant))) {
+      const ConstantScope scope(*this);
+      if (!name.empty() && find_constant(name) == nullptr) add_constant(name, unknown_constant());
+      return skip_to_item();
+    }
+    if (find_constant(name) != nullptr) {
+      complain<message::duplicate_item>(span, shorten(name));
+    } else {
+      add_constant(name, std::move(constant));
     }
   }
 
-  // One element of a table; where its type is still Unknown, the literal has it.
-  bool parse_table_element(DataType element, TypedBits& literal) {
-    const std::uint32_t begin = token_.span.begin;
-    const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
-    if (negative) advance();
-    if (at(Tok::Number)) {
-      const DataType bare = element == DataType::Unknown ? DataType::U32 : element;
-      if (!read_literal(negative, begin, literal, false, bare)) return false;
-      advance();
-    } else if (at_truth() && !negative) {
-      if (!parse_constant(false, begin, literal)) return false;
-    } else if (!at_word(Word::Type) || negative || !parse_typed_constant(literal)) {
-      return fail_here<message::table_literal>();
+  // In place of one that is wrong, which is reported where it is declared.
+  Constant unknown_constant() const { return {{}, interner_->local({}), DataType::Unknown, 1}; }
+
+  // The expression of a constant, which may stay without a type.
+  bool parse_named(std::string_view name, Span span, DataType type, Constant& constant) {
+    const ConstantScope scope(*this);
+    Value value;
+    if (!parse_value(value)) return false;
+    if (type != DataType::Unknown) settle(value, type);
+    drop_dead_uses(value.first_use);
+    const std::size_t uses = positions_.uses.size() - value.first_use;
+    constant = {{}, value.id, value.type, static_cast<std::uint32_t>(uses)};
+    if (is_bare(value.type)) return true;
+    const std::optional<TypedBits> bits = folded(value);
+    const bool is_wrong = !bits || bits->type == DataType::Unknown;
+    if (is_wrong) {
+      constant = unknown_constant();
+    } else if (type != DataType::Unknown && type != value.type) {
+      complain<message::stated_type>(span, shorten(name), type, value.type);
     }
-    if (element == DataType::Unknown || literal.type == element) return true;
-    const std::span<const std::byte> bytes = std::as_bytes(std::span(literal.bits.lanes));
-    if (literal.type == loaded_type(element) && load_element(element, bytes, 0) == literal.bits) {
-      return true;
-    }
-    return fail<message::table_element>({begin, previous_.span.end}, text(element));
+    return true;
   }
 
-  bool parse_table(std::string_view name, Span span, DataType type) {
-    if (!expect<message::constant_value>(Tok::LBracket)) return false;
-    DataType element = element_type(type);
-    std::vector<std::byte> bytes;
-    std::uint32_t count = 0;
-    do {
-      if (at(Tok::RBracket)) break;
-      TypedBits literal;
-      if (!parse_table_element(element, literal)) return false;
-      if (element == DataType::Unknown) element = literal.type;
-      const auto* lanes = reinterpret_cast<const std::byte*>(literal.bits.lanes.data());
-      bytes.insert(bytes.end(), lanes, lanes + stride(element));
-      if (++count > kMaxTableCount || bytes.size() > kMaxTableBytes) {
+  // The elements of a table, in the type of those that have one.
+  bool parse_table(std::string_view name, Span span, DataType type, Constant& constant) {
+    const ConstantScope scope(*this);
+    advance();
+    std::vector<Value> elements;
+    while (!at(Tok::RBracket)) {
+      if (!parse_value(elements.emplace_back())) return false;
+      if (elements.size() > kMaxTableCount) {
         return fail<message::table_size>(span, shorten(name));
       }
-    } while (accept(Tok::Comma));
+      if (!accept(Tok::Comma)) break;
+    }
     if (!expect<message::table_end>(Tok::RBracket)) return false;
-    if (count == 0) return fail<message::empty_table>(span, shorten(name));
+    if (elements.empty()) return fail<message::empty_table>(span, shorten(name));
+    DataType element = element_type(type);
+    for (const Value& each : elements) {
+      if (element == DataType::Unknown && !is_bare(each.type)) element = each.type;
+    }
+    if (element == DataType::Unknown) element = DataType::U32;
+    if (elements.size() * stride(element) > kMaxTableBytes) {
+      return fail<message::table_size>(span, shorten(name));
+    }
+    std::vector<std::byte> bytes;
+    for (Value& each : elements) {
+      if (!add_element(each, element, bytes)) return false;
+    }
+    const auto count = static_cast<std::uint32_t>(elements.size());
     if (is_array(type) && count != element_count(type)) {
       complain<message::table_count>(span, shorten(name), count, element_count(type));
     }
-    if (std::ranges::find(tables_, name, &ConstTable::name) != tables_.end()) {
-      return fail<message::duplicate_item>(span, shorten(name));
+    constant.table = ConstTable{std::string(name), element, Contents(std::move(bytes))};
+    constant.uses = 1;
+    return true;
+  }
+
+  bool add_element(Value& value, DataType element, std::vector<std::byte>& bytes) {
+    const bool is_number = is_bare(value.type);
+    settle(value, loaded_type(element));
+    drop_dead_uses(value.first_use);
+    const std::optional<TypedBits> bits = folded(value);
+    if (!bits || bits->type == DataType::Unknown) return false;
+    const auto lanes = std::as_bytes(std::span(bits->bits.lanes));
+    bytes.insert(bytes.end(), lanes.begin(), lanes.begin() + stride(element));
+    if (bits->type == loaded_type(element) && load_element(element, lanes, 0) == bits->bits) {
+      return true;
     }
-    tables_.push_back({std::string(name), element, Contents(std::move(bytes))});
+    is_number ? complain_range(value.span, lexer_.text(value.span), element)
+              : complain<message::table_element>(value.span, text(element));
     return true;
   }
 
@@ -171,6 +200,7 @@ class Parser : StatementParser {
     }
     number_bindings(program.buffers, written);
     parse_body();
+    finish_values(0);
     finish_item(std::move(program));
   }
 
@@ -268,7 +298,10 @@ class Parser : StatementParser {
       failed_ = false;
       if (!parse_law(op)) recover();
     }
+    output_ = op.signature.output;
+    own_.emplace(op.id, op.signature);
     parse_body();
+    finish_values(op.signature.inputs.size());
     finish_item(std::move(op));
   }
 
@@ -286,11 +319,12 @@ class Parser : StatementParser {
       if (!parse_new_name(name, span, "a parameter")) return false;
       positions_.parameters.push_back(span);
       op.signature.inputs.push_back(DataType::Unknown);
-      declare(name);
+      const LocalId local = declare(name, DataType::Unknown);
       if (!expect<message::parameter_colon>(Tok::Colon) ||
           !parse_variable_type(op.signature.inputs.back())) {
         return false;
       }
+      locals_[local.index].type = op.signature.inputs.back();
     }
     advance();
     if (!expect<message::op_output>(Tok::Arrow)) return false;
@@ -357,7 +391,7 @@ class Parser : StatementParser {
     advance();
     if (accept(Tok::LParen)) {
       do {
-        if (!parse_law_argument(law)) return false;
+        if (!parse_law_argument(law, value_type(law, op.signature))) return false;
       } while (accept(Tok::Comma));
       if (!expect<message::law_end>(Tok::RParen)) return false;
     }
@@ -368,58 +402,26 @@ class Parser : StatementParser {
     return true;
   }
 
-  bool parse_law_argument(Law& law) {
-    const std::uint32_t begin = token_.span.begin;
+  // The type of a value that a law names.
+  static DataType value_type(const Law& law, const OpSignature& signature) {
+    const bool is_binary = signature.inputs.size() == 2;
+    if (is_binary && law.kind == LawKind::LeftIdentity) return signature.inputs[0];
+    if (is_binary && law.kind == LawKind::RightIdentity) return signature.inputs[1];
+    return signature.output;
+  }
+
+  bool parse_law_argument(Law& law, DataType type) {
     const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
-    if (negative) advance();
-    if (negative && !at(Tok::Number)) return fail_here<message::negative_argument>();
-    TypedBits literal;
-    if (at(Tok::Number) || (at_truth() && !before_dot())) {
-      if (!parse_constant(negative, begin, literal)) return false;
-    } else if (at_word(Word::Type) && spelling() != "bytes" && !before_dot()) {
-      if (!parse_typed_constant(literal)) return false;
-    } else {
+    const bool is_truth = at_word(Word::True) || at_word(Word::False);
+    const bool is_type = at_word(Word::Type) && spelling() != "bytes";
+    if (!negative && !at(Tok::Number) && ((!is_truth && !is_type) || before_dot()) &&
+        (find_constant(spelling()) == nullptr || before_dot())) {
       return parse_word_argument(law);
     }
-    law.arguments.emplace_back(literal);
-    return true;
-  }
-
-  bool at_truth() const { return at_word(Word::True) || at_word(Word::False); }
-
-  // A number whose sign has been read, or true or false.
-  bool parse_constant(bool negative, std::uint32_t begin, TypedBits& literal) {
-    if (at(Tok::Number)) {
-      if (!read_literal(negative, begin, literal)) return false;
-    } else {
-      literal = {DataType::Bool, {{at_word(Word::True), 0, 0, 0}}};
-    }
-    advance();
-    return true;
-  }
-
-  // T(literal, …): one literal is cast, several are the lanes of a vector.
-  bool parse_typed_constant(TypedBits& literal) {
-    const std::uint32_t begin = token_.span.begin;
-    if (!parse_type(literal.type) || !expect<message::constant_bracket>(Tok::LParen)) return false;
-    std::vector<TypedBits> lanes;
-    do {
-      if (!at(Tok::Number) && !at_truth()) return fail_here<message::constant_lane>();
-      if (!parse_constant(false, token_.span.begin, lanes.emplace_back())) return false;
-    } while (accept(Tok::Comma));
-    if (!expect<message::constant_end>(Tok::RParen)) return false;
-    const DataType type = literal.type;
-    const bool all_u32 = std::ranges::all_of(
-        lanes, [](const TypedBits& lane) { return lane.type == DataType::U32; });
-    if (lanes.size() == 1 && cast_exists(lanes[0].type, type)) {
-      literal.bits = eval_cast(lanes[0].type, type, lanes[0].bits);
-    } else if (lanes.size() == info(type).lanes && is_vector(type) && all_u32) {
-      for (std::size_t i = 0; i < lanes.size(); ++i) {
-        literal.bits.lanes[i] = lanes[i].bits.lanes[0];
-      }
-    } else {
-      complain<message::law_constant>({begin, previous_.span.end}, text(type));
-    }
+    TypedBits value;
+    if (!parse_constant(value, type)) return false;
+    const DataType given = value.type == DataType::Unknown ? type : value.type;
+    law.arguments.emplace_back(TypedBits{given, value.bits});
     return true;
   }
 
@@ -438,20 +440,62 @@ class Parser : StatementParser {
     return true;
   }
 
-  std::deque<ConstTable> tables_;  // of the file so far
+  // --- Signatures ---
+
+  // Of an op of the file, which may come later, or of another one.
+  const OpSignature* find(std::string_view id) {
+    if (const auto own = own_.find(id); own != own_.end()) return &own->second;
+    if (!std::exchange(has_scanned_, true)) {
+      Parsed ignored;
+      Parser headers(source_, ignored, others_);
+      headers.scan_headers();
+      own_.merge(headers.own_);
+      return find(id);
+    }
+    return others_ ? others_(id) : nullptr;
+  }
+
+  // Reads constants and the headers of ops, and skips all bodies.
+  void scan_headers() {
+    has_scanned_ = true;
+    advance();
+    while (!at(Tok::End) && !stopped_) {
+      if (at_const()) {
+        parse_const();
+        continue;
+      }
+      Op op;
+      begin_item(op.body);
+      int depth = 0;
+      if (!at_word(Word::Op)) {
+        advance();
+      } else if (parse_op_header(op)) {
+        own_.emplace(op.id, op.signature);
+        depth = 1;
+      }
+      for (; !at(Tok::End) && !at_item() && !(depth == 0 && at_const()); advance()) {
+        depth += at(Tok::LBrace) - at(Tok::RBrace);
+      }
+    }
+  }
+
+  std::map<std::string, OpSignature, std::less<>> own_;  // of the ops of the file, as far as known
+  bool has_scanned_ = false;                             // all of them
+  const FindSignature& others_;
+  const FindSignature find_ = [this](std::string_view id) { return find(id); };
 };
 
 }  // namespace
 
-Parsed parse_source(const Source& source) {
+Parsed parse_source(const Source& source, const FindSignature& find) {
   Parsed parsed;
-  Parser(source, parsed).parse_file();
+  Parser(source, parsed, find).parse_file();
   return parsed;
 }
 
-Result<Module> parse(std::string_view text, std::string_view file) {
+Result<Module> parse(std::string_view text, std::string_view file, const FindSignature& find) {
   const Source source{std::string(file), std::string(text)};
-  Parsed parsed = parse_source(source);
+  Parsed parsed = parse_source(source, find);
   if (parsed.findings.empty()) return std::move(parsed.module);
   return std::move(parsed.findings).located(source);
 }

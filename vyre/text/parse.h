@@ -3,6 +3,7 @@
 // place, so that the validator can continue.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +12,12 @@
 
 namespace vyre {
 
+// The signature of an op, null where there is none of that id.
+using FindSignature = std::function<const OpSignature*(std::string_view id)>;
+
 // A module. Fails if there is any diagnostic.
-Result<Module> parse(std::string_view text, std::string_view file = "");
+Result<Module> parse(std::string_view text, std::string_view file = "",
+                     const FindSignature& find = {});
 
 // The places of the parts of an item in its source: a table beside the program, per use, because
 // one expression of the arena may be written in many places.
@@ -49,6 +54,8 @@ struct Parsed {
   Findings findings;
   bool syntax_ok = true;  // in the whole file
 };
-Parsed parse_source(const Source& source);
+// `find` says what ops that are not in the source take and give, for numbers among the arguments
+// of their calls.
+Parsed parse_source(const Source& source, const FindSignature& find = {});
 
 }  // namespace vyre
