@@ -548,22 +548,27 @@ for kind, name, bits, sigmas in [
         first = efgh[3] + big(efgh[0], sigmas[1]) + choose(*efgh[:3]) + kw
         return first, big(abcd[0], sigmas[0]) + majority(*abcd[:3])
 
-    def digest(data, bits=bits, schedule=schedule, temporaries=temporaries):
+    rounds = 64 if bits == 32 else 80
+    constants = [root(p << 3 * bits, 3) & mask(bits) for p in PRIMES[:rounds]]
+
+    @op("hash.%s_block" % name, f"{kind}[8] {kind}[16] -> {kind}[8]", count=20)
+    def block_step(state, w, bits=bits, constants=constants, schedule=schedule, temporaries=temporaries):
+        w, v = list(w), list(state)
+        while len(w) < len(constants):
+            w.append(schedule(w[-16], w[-15], w[-7], w[-2]) & mask(bits))
+        for k, x in zip(constants, w):
+            first, second = temporaries(v[:4], v[4:], k + x)
+            v = [first + second & mask(bits)] + v[:3] + [v[3] + first & mask(bits)] + v[4:7]
+        return [x + y & mask(bits) for x, y in zip(state, v)]
+
+    def digest(data, bits=bits, block_step=block_step):
         """All of SHA-256 or SHA-512, with the constants from roots of primes."""
-        size, rounds = bits // 8, 64 if bits == 32 else 80
-        constants = [root(p << 3 * bits, 3) & mask(bits) for p in PRIMES[:rounds]]
+        size = bits // 8
         state = [root(p << 2 * bits, 2) & mask(bits) for p in PRIMES[:8]]
         length = 8 * len(data)
         data += b"\x80" + bytes((-len(data) - 1 - 2 * size) % (16 * size)) + length.to_bytes(2 * size, "big")
         for at in range(0, len(data), 16 * size):
-            w = words(data[at : at + 16 * size], size, "big")
-            while len(w) < rounds:
-                w.append(schedule(w[-16], w[-15], w[-7], w[-2]) & mask(bits))
-            v = list(state)
-            for k, x in zip(constants, w):
-                first, second = temporaries(v[:4], v[4:], k + x)
-                v = [first + second & mask(bits)] + v[:3] + [v[3] + first & mask(bits)] + v[4:7]
-            state = [x + y & mask(bits) for x, y in zip(state, v)]
+            state = block_step(state, words(data[at : at + 16 * size], size, "big"))
         return join(state, size, "big")
 
     for message in MESSAGES:
@@ -582,6 +587,11 @@ for kind, name, bits, sigmas in [
 @op("hash.sha256_k", "u32 -> u32", inputs=[(i,) for i in range(130)])
 def sha256_k(round):
     return root(PRIMES[round % 64] << 96, 3)
+
+
+@op("hash.sha512_k", "u32 -> u64", inputs=[(i,) for i in range(90)])
+def sha512_k(round):
+    return root(PRIMES[round] << 192, 3) if round < 80 else 0
 
 
 START = [(0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A), (0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)]
@@ -651,6 +661,24 @@ def md5_new_b(abcd, round, kw):
     return abcd[1] + rotl(total & M32, md5_turn(round)) & M32
 
 
+@op("hash.sha1_block", "u32[5] u32[16] -> u32[5]", count=20)
+def sha1_block(state, w):
+    w, v = list(w), list(state)
+    while len(w) < 80:
+        w.append(sha1_schedule(w[-16], w[-14], w[-8], w[-3]))
+    for i in range(80):
+        v = [sha1_new_a(v[:4], v[4], i, w[i]), v[0], rotl(v[1], 30), v[2], v[3]]
+    return [x + y & M32 for x, y in zip(state, v)]
+
+
+@op("hash.md5_block", "u32[4] u32[16] -> u32[4]", count=20)
+def md5_block(state, w):
+    v = list(state)
+    for i in range(64):
+        v = [v[3], md5_new_b(v, i, md5_k(i) + w[md5_index(i)]), v[1], v[2]]
+    return [x + y & M32 for x, y in zip(state, v)]
+
+
 def old_digest(data, name):
     """All of SHA-1 or of MD5."""
     order = "big" if name == "sha1" else "little"
@@ -658,17 +686,8 @@ def old_digest(data, name):
     length = 8 * len(data)
     data += b"\x80" + bytes((-len(data) - 9) % 64) + length.to_bytes(8, order)
     for at in range(0, len(data), 64):
-        w = words(data[at : at + 64], 4, order)
-        v = list(state)
-        if name == "sha1":
-            while len(w) < 80:
-                w.append(sha1_schedule(w[-16], w[-14], w[-8], w[-3]))
-            for i in range(80):
-                v = [sha1_new_a(v[:4], v[4], i, w[i]), v[0], rotl(v[1], 30), v[2], v[3]]
-        else:
-            for i in range(64):
-                v = [v[3], md5_new_b(v, i, md5_k(i) + w[md5_index(i)]), v[1], v[2]]
-        state = [x + y & M32 for x, y in zip(state, v)]
+        step = sha1_block if name == "sha1" else md5_block
+        state = step(state, words(data[at : at + 64], 4, order))
     return join(state, 4, order)
 
 
@@ -727,15 +746,20 @@ def blake_round(v, m):
             v[p] = x
 
 
+@op("hash.blake2s_block", "u32[8] u32[16] u64 u32 -> u32[8]", count=20)
+def blake2s_block(h, m, length, last):
+    v = [*h, *IV[:4], IV[4] ^ length & M32, IV[5] ^ length >> 32, IV[6] ^ M32 * (last != 0), IV[7]]
+    for r in range(10):
+        blake_round(v, [m[blake2s_sigma(r, i)] for i in range(16)])
+    return [h[i] ^ v[i] ^ v[i + 8] for i in range(8)]
+
+
 def blake2s(data):
     h = [IV[0] ^ 0x01010020, *IV[1:]]
     for at in range(0, max(len(data), 1), 64):
         m = words(data[at : at + 64].ljust(64, b"\0"))
         last = at + 64 >= len(data)
-        v = h + IV[:4] + [IV[4] ^ (len(data) if last else at + 64), IV[5], IV[6] ^ M32 * last, IV[7]]
-        for r in range(10):
-            blake_round(v, [m[blake2s_sigma(r, i)] for i in range(16)])
-        h = [h[i] ^ v[i] ^ v[i + 8] for i in range(8)]
+        h = blake2s_block(h, m, len(data) if last else at + 64, last)
     return join(h)
 
 
@@ -784,15 +808,23 @@ def permuted(block, quarter, places, rounds):
     return [x + y & M32 for x, y in zip(block, v)]
 
 
-def chacha20(key, counter, nonce):
-    block = words(b"expand 32-byte k" + key) + [counter] + words(nonce)
-    return join(permuted(block, chacha_quarter_round, COLUMNS + DIAGONALS, 10)).hex()
+@op("hash.chacha20_block", "u32[16] -> u32[16]", count=20)
+def chacha20_block(block):
+    return permuted(block, chacha_quarter_round, COLUMNS + DIAGONALS, 10)
 
 
-assert chacha20(bytes(range(32)), 1, bytes.fromhex("000000090000004a00000000")) == (
-    "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
-    "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e"
-), "RFC 8439, 2.3.2"
+known(
+    "hash.chacha20_block",
+    "u32[16] -> u32[16]",
+    (words(b"expand 32-byte k" + bytes(range(32)) + bytes.fromhex("01000000000000090000004a00000000")),),
+    words(
+        bytes.fromhex(
+            "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
+            "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e"
+        )
+    ),
+    "RFC 8439, 2.3.2",
+)
 
 
 def scrypt(password, salt):
@@ -885,6 +917,19 @@ def keccak_iota(round):
     return constant
 
 
+@op("hash.keccak_f1600", "u64[25] -> u64[25]", count=20)
+def keccak_f1600(a):
+    for round in range(24):
+        c = [keccak_parity(*a[x::5]) for x in range(5)]
+        a = [keccak_theta(a[i], c[(i % 5 - 1) % 5], c[(i % 5 + 1) % 5]) for i in range(25)]
+        b = [0] * 25
+        for i in range(25):
+            b[keccak_pi(i)] = keccak_rho(a[i], i)
+        a = [keccak_chi(*(b[i - i % 5 + (i % 5 + k) % 5] for k in range(3))) for i in range(25)]
+        a[0] ^= keccak_iota(round)
+    return a
+
+
 def sha3_256(data):
     data += b"\x06" + bytes((-len(data) - 1) % 136)
     data = data[:-1] + bytes([data[-1] | 0x80])
@@ -892,14 +937,7 @@ def sha3_256(data):
     for at in range(0, len(data), 136):
         for i, lane in enumerate(words(data[at : at + 136], 8)):
             a[i] ^= lane
-        for round in range(24):
-            c = [keccak_parity(*a[x::5]) for x in range(5)]
-            a = [keccak_theta(a[i], c[(i % 5 - 1) % 5], c[(i % 5 + 1) % 5]) for i in range(25)]
-            b = [0] * 25
-            for i in range(25):
-                b[keccak_pi(i)] = keccak_rho(a[i], i)
-            a = [keccak_chi(*(b[i - i % 5 + (i % 5 + k) % 5] for k in range(3))) for i in range(25)]
-            a[0] ^= keccak_iota(round)
+        a = keccak_f1600(a)
     return join(a[:4], 8)
 
 

@@ -16,6 +16,12 @@ def mask(bits):
     return (1 << bits) - 1
 
 
+def array_of(kind):
+    """The type of an array's elements, and how many there are: ("u32", 8) of "u32[8]"."""
+    element, _, count = kind.rstrip("]").partition("[")
+    return (element, int(count)) if count else None
+
+
 def signed(x, bits=32):
     """The number whose low bits in two's complement are those of x."""
     x &= mask(bits)
@@ -26,6 +32,10 @@ def edges(kind):
     """Values of a type at which mistakes show, fewer than twenty."""
     if kind == "bool":
         return [False, True]
+    if array_of(kind):
+        element, count = array_of(kind)
+        values = [0, 1, mask(WIDTH[element]), mask(WIDTH[element] - 1)]
+        return [(x,) * count for x in values] + [tuple(range(count)), (1,) + (0,) * (count - 1)]
     if kind in LANES:
         lanes = [0, 1, 2, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x12345678]
         rows = [[x] * LANES[kind] for x in lanes]
@@ -45,6 +55,9 @@ def draw(kind, source):
     """A random value of a type; small ones and those with few bits come often."""
     if kind == "bool":
         return source.random() < 0.5
+    if array_of(kind):
+        element, count = array_of(kind)
+        return tuple(draw(element, source) for _ in range(count))
     if kind in LANES:
         return tuple(draw("u32", source) for _ in range(LANES[kind]))
     width = WIDTH[kind]
@@ -79,6 +92,8 @@ def types(signature):
 def literal(kind, value):
     if kind == "bool":
         return "true" if value else "false"
+    if array_of(kind):
+        return "[" + ", ".join(literal(array_of(kind)[0], x) for x in value) + "]"
     if kind in LANES:
         return kind + "(" + ", ".join(str(x & mask(32)) for x in value) + ")"
     if kind == "i32":

@@ -99,9 +99,11 @@ TEST(Inline, LibraryOpsGiveTheSameValues) {
   NoWatch watch;
   std::size_t with_calls = 0;
   for (const Op* op : library.all()) {
+    if (!is_elementwise(*op)) continue;
     const Result<FlatOp> flat = inline_calls(*op, library);
     ASSERT_TRUE(flat.ok()) << op->id;
     EXPECT_TRUE(flat->op.body.callees.empty());
+    if (!flat->memory.empty()) continue;  // of arrays and tables, which no op can have by itself
     if (op->body.callees.empty()) {
       EXPECT_EQ(flat->op, *op);
       continue;
@@ -175,11 +177,11 @@ TEST(Inline, OneExpressionCostsNothing) {
   std::size_t compared = 0;
   for (const LibraryEntry& entry : library_entries()) {
     const Op& op = *Registry().find(entry.id);
-    if (op.body.stmts.size() != 1) continue;
+    if (op.body.stmts.size() != 1 || !is_elementwise(op) || !op.body.tables.empty()) continue;
     ++compared;
-    const CommandResult mine = run_vyre({{"opt", "-"}}, by_hand(op, entry.text));
+    const CommandResult mine = run_vyre({{"opt", "-"}}, by_hand(op, entry.text()));
     const CommandResult made = run_vyre({{"opt", "-"}}, composed(op));
-    ASSERT_EQ(mine.status, 0) << mine.err << by_hand(op, entry.text);
+    ASSERT_EQ(mine.status, 0) << mine.err << by_hand(op, entry.text());
     ASSERT_EQ(made.status, 0) << made.err;
     EXPECT_EQ(mine.out, made.out);
     if (!op.body.callees.empty()) continue;  // an op that it calls may have statements

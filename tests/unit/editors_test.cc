@@ -192,6 +192,7 @@ TEST_F(TextMate, KnowsWhereAWordMayBeAName) {
             (std::vector<Token>{{"continue", repeat},
                                 {"// with the next", "comment.line.double-slash.vyre"}}));
   EXPECT_EQ(scope("const", "const k = 1"), "keyword.declaration.vyre");
+  EXPECT_EQ(scope("use", "use \"a.vyre\""), "keyword.declaration.vyre");
   EXPECT_EQ(scope("u8", "const t: u8[2] = [1, 2]"), "storage.type.vyre");
   EXPECT_EQ(scope("num_workgroups", "a = num_workgroups.z"), "variable.language.vyre");
   EXPECT_EQ(scope("z", "a = num_workgroups.z"), "variable.other.property.vyre");

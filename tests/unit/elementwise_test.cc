@@ -66,9 +66,10 @@ TEST(Elementwise, AChainHasOpsThatFit) {
   EXPECT_EQ(code_of(elementwise(unfit)), "V022");
 }
 
-// All of the library can be used so, and what is made is valid.
+// All of the library but what has arrays can be used so, and what is made is valid.
 TEST(Elementwise, TakesEveryOpOfTheLibrary) {
   for (const Op* each : Registry().all()) {
+    if (!is_elementwise(*each)) continue;
     const Result<Program> program = elementwise(*each);
     ASSERT_TRUE(program.ok()) << each->id;
     EXPECT_TRUE(validate(*program).empty()) << each->id;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/data.h"
@@ -185,11 +186,12 @@ std::string describe(const Form& row) {
 std::string describe(const Op& op, const Registry& registry) {
   std::string out = print(Module{{op}});
   if (const LibraryEntry* entry = find_library_entry(op.id)) {
-    for (std::size_t i = 0; i < entry->examples.size(); ++i) {
-      out += (i == 0 ? "\nexample: " : "         ") + std::string(entry->examples[i]) + "\n";
+    std::string_view before = "\nexample: ";
+    for (std::string_view example : entry->examples()) {
+      (out += std::exchange(before, "         ")).append(example) += '\n';
     }
   }
-  if (op.body.callees.empty()) return out;
+  if (op.body.callees.empty() || is_array(op.signature.output)) return out;
   const Result<FlatOp> flat = inline_calls(op, registry);
   if (!flat.ok() || !flat->memory.empty()) return out;
   return out + "\nwithout calls:\n" + print(Module{{flat->op}});
@@ -343,7 +345,7 @@ std::string json_of(const Topics& found, const Registry& registry) {
       const LibraryEntry* entry = find_library_entry(op->id);
       each.add("id", name).add("signature", signature_of(*op)).add("description", meaning);
       each.add("laws", json_list_of(op->laws, print_law));
-      each.add("examples", entry == nullptr ? JsonList() : json_list_of(entry->examples));
+      each.add("examples", entry == nullptr ? JsonList() : json_list_of(entry->examples()));
       if (in_full) each.add("text", describe(*op, registry));
       ops.add(each);
     }
@@ -392,7 +394,7 @@ std::string markdown() {
                "\n\n| op | meaning | laws | example |\n|---|---|---|---|\n";
     for (std::string_view id : ids) {
       const Op& op = *registry.find(id);
-      const std::vector<std::string_view>& examples = find_library_entry(id)->examples;
+      const std::vector<std::string_view> examples = find_library_entry(id)->examples();
       const std::size_t name = family.size() + 1;
       library += row_of({code(std::string(id.substr(name)) + signature_of(op)), op.description,
                          laws_of(op), code(examples.empty() ? "" : examples[0].substr(name))});
@@ -490,7 +492,7 @@ Result<int> report_proofs(const std::vector<const Op*>& ops, const Loaded& known
 // The library and the ops of --file.
 Result<Loaded> read_known(const Invocation& invocation, const Console& console) {
   if (!invocation.has("--file")) return Loaded{};
-  return load_file(invocation.value("--file"), console);
+  return load_file(invocation.value("--file"), invocation, console);
 }
 
 Diagnostic unknown_op(std::string_view id, const Registry& registry) {
@@ -515,7 +517,7 @@ Result<int> run_ops(const Invocation& invocation, const Console& console) {
                                                 invocation.verb.usage);
     }
     if (wanted.empty()) {
-      for (const Item& item : known->module.items) {
+      for (const Item& item : std::span(known->module.items).first(known->own_items)) {
         if (const Op* op = std::get_if<Op>(&item)) ops.push_back(op);
       }
     } else if (const Op* op = registry.find(wanted)) {

@@ -19,6 +19,10 @@ std::string fresh(std::string name, std::set<std::string>& taken) {
 
 }  // namespace
 
+bool is_elementwise(const Op& op) {
+  return !is_array(op.signature.output) && std::ranges::none_of(op.signature.inputs, &is_array);
+}
+
 Result<Program> elementwise(const Op& op) {
   const Op* chain[] = {&op};
   return elementwise(chain);
@@ -43,6 +47,7 @@ Result<Program> elementwise(std::span<const Op* const> chain) {
   DataType given = DataType::Unknown;  // the type of `value`
   for (const Op* op : chain) {
     const std::vector<DataType>& inputs = op->signature.inputs;
+    if (!is_elementwise(*op)) return diagnose<message::chain_array>(shorten(op->id));
     std::vector<ExprId> arguments;
     if (value.exists()) {
       if (inputs.empty() || inputs[0] != given) {

@@ -20,13 +20,16 @@
 
 namespace vyre {
 
+// Whether elements of buffers can be its inputs and its output, which arrays cannot.
+bool is_elementwise(const Op& op);
+
 // A buffer for each input, in their order, then the output. The grid has to have as many
 // invocations as there are outputs, at least; others do nothing.
 Result<Program> elementwise(const Op& op);
 
 // The same for several ops in one program, without buffers between them: the result of each is the
 // first input of the next, whose other inputs are further buffers. An op that does not take what
-// the one before gives is V022.
+// the one before gives, or that is not elementwise, is V022.
 Result<Program> elementwise(std::span<const Op* const> chain);
 
 }  // namespace vyre

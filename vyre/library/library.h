@@ -3,16 +3,23 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace vyre {
 
+struct LibraryVariant;
+
 struct LibraryEntry {
   std::string_view id;
-  std::string_view file;                   // "math", without its ending
-  std::string_view text;                   // `op … { … }`
-  std::vector<std::string_view> examples;  // "primitive.math.gcd(12, 18) = 6"
+  std::string_view file;                    // "math", without its ending
+  std::string_view comments;                // what the file says before it
+  std::string_view written;                 // as it is in the file, after the tables that it reads
+  const LibraryVariant* variant = nullptr;  // of what is written, if it is for another type
+
+  std::string text() const;                        // `op … { … }`, with its tables
+  std::vector<std::string_view> examples() const;  // "primitive.math.gcd(12, 18) = 6"
 };
 
 // In the order of their ids.

@@ -24,7 +24,7 @@ std::shared_ptr<const Op> find_standard(std::string_view id) {
   const LibraryEntry* entry = find_library_entry(id);
   if (entry == nullptr) return nullptr;
   // What it calls is parsed in between; calls nest at most kMaxCallDepth deep.
-  Result<Module> module = parse(entry->text, entry->file, [](std::string_view callee) {
+  Result<Module> module = parse(entry->text(), entry->file, [](std::string_view callee) {
     const std::shared_ptr<const Op> op = find_standard(callee);
     return op != nullptr ? &op->signature : nullptr;
   });

@@ -32,7 +32,7 @@ struct FlatOp {
   std::vector<BufferDecl> memory;
 };
 
-// A valid op whose callees are in the registry.
+// A valid op whose callees are in the registry, and whose result is no array.
 Result<FlatOp> inline_calls(const Op& op, const Registry& registry);
 
 }  // namespace vyre

@@ -119,7 +119,7 @@ Token Lexer::next() {
   static const SpellingTable spellings;
   const std::uint32_t size = static_cast<std::uint32_t>(text_.size());
   Token token;
-  token.newline_before = at_ == 0;
+  token.newline_before = at_ == start_;
   while (true) {
     while (at_ < size &&
            (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {

@@ -1,6 +1,8 @@
 #include "vyre/text/parse.h"
 
 #include <map>
+#include <numeric>
+#include <set>
 
 #include "vyre/text/parse_statements.h"
 
@@ -13,29 +15,67 @@ class Parser : StatementParser {
   Parser(const Source& source, Parsed& parsed, const FindSignature& find)
       : StatementParser(source, parsed, find_), others_(find) {}
 
-  void parse_file() {
+  void parse_all(const FileUses& uses) {
     if (source_.text.size() > kMaxSourceBytes) {
       fail<message::source_too_large>({0, 0});
       return;
     }
-    const std::size_t invalid = first_invalid_utf8(source_.text);
-    if (invalid < source_.text.size()) {
-      const std::uint32_t place = static_cast<std::uint32_t>(invalid);
-      fail<message::invalid_utf8>({place, place + 1}, hex_byte(source_.text[invalid]));
+    uses_of_files_ = &uses;
+    for_each_file(uses, [&](Source::File file) { parse_file(file); });
+    if (source_.used.empty()) return;
+    sort_items();
+    rename_tables();
+  }
+
+  std::vector<Use> uses(Source::File file) {
+    enter(file);
+    parse_uses();
+    return std::move(uses_);
+  }
+
+ private:
+  void enter(Source::File file) {
+    lexer_.enter(source_.text, file.text);
+    token_ = previous_ = {};
+    advance();
+  }
+
+  // Used ones first; only the first one where nothing says which files there are.
+  template <class Do>
+  void for_each_file(const FileUses& uses, Do parse_one) {
+    if (uses.order.empty()) return parse_one(source_.file_at(0));
+    for (const std::uint32_t file : uses.order) {
+      constants_.enter(file, uses.of_file[file]);
+      parse_one(source_.file_at(file));
+    }
+  }
+
+  void parse_file(Source::File file) {
+    const std::string_view text =
+        std::string_view(source_.text).substr(file.text.begin, file.text.end - file.text.begin);
+    const std::size_t invalid = first_invalid_utf8(text);
+    if (invalid < text.size()) {
+      const std::uint32_t place = file.text.begin + static_cast<std::uint32_t>(invalid);
+      failed_ = false;
+      fail<message::invalid_utf8>({place, place + 1}, hex_byte(text[invalid]));
       return;
     }
-    if (source_.text.starts_with("\xef\xbb\xbf")) lexer_.seek(3);
-    advance();
+    enter(file);
+    parse_uses();
     while (!at(Tok::End) && !stopped_) {
       failed_ = false;
-      if (at_const()) {
+      if (at_use()) {
+        fail<message::late_use>(token_.span);
+        parse_uses();
+      } else if (at_const()) {
         parse_const();
       } else if (at_word(Word::Program)) {
         parse_program();
       } else if (at_word(Word::Op)) {
         parse_op();
       } else {
-        const std::string_view advice = foreign_here(token_.span.begin).advice;
+        const std::string_view advice =
+            spelling() == "mod" ? advice_for("import") : foreign_here(token_.span.begin).advice;
         at(Tok::RBrace)  ? fail_here<message::extra_brace>()
         : advice.empty() ? fail_here<message::no_item>()
                          : fail_here<message::foreign_item>(advice);
@@ -44,7 +84,80 @@ class Parser : StatementParser {
     }
   }
 
- private:
+  // --- Files ---
+
+  // A name elsewhere.
+  bool at_use() const {
+    return at(Tok::Name) && spelling() == "use" &&
+           lexer_.probe().next_but_comments().kind == Tok::String;
+  }
+
+  void parse_uses() {
+    while (at_use() && !stopped_) {
+      parsed_.heads.push_back(token_.span.begin);
+      advance();
+      failed_ = false;
+      Use use{{}, token_.span};
+      if (parse_string(use.path)) {
+        uses_.push_back(std::move(use));
+      } else {
+        advance();
+      }
+    }
+  }
+
+  // In the order of the text, as files are parsed in another one.
+  void sort_items() {
+    std::vector<std::size_t> order(parsed_.module.items.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return parsed_.positions[i].heads[0]; });
+    const auto sort = [&](auto& all) {
+      std::remove_reference_t<decltype(all)> sorted(all.size());
+      for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = std::move(all[order[i]]);
+      all = std::move(sorted);
+    };
+    sort(parsed_.module.items);
+    sort(parsed_.positions);
+    sort(parsed_.sound);
+    sort(parsed_.typed);
+  }
+
+  // Files may have different tables of one name. A module is one text when it is printed, so a
+  // later one gets the first name that is free: `k_2`.
+  void rename_tables() {
+    std::set<std::string> names;
+    std::vector<ConstTable*> tables;
+    for (Item& item : parsed_.module.items) {
+      Body& body = body_of(item);
+      for (ConstTable& table : body.tables) tables.push_back(&table);
+      for (const auto& local : body.locals) names.insert(local.name);
+      if (const Program* program = std::get_if<Program>(&item)) {
+        for (const BufferDecl& buffer : program->buffers) names.insert(buffer.name);
+      }
+    }
+    for (const ConstTable* table : tables) names.insert(table->name);
+    std::map<std::string, std::vector<ConstTable>> versions;  // by the name that is written
+    for (ConstTable* table : tables) {
+      std::vector<ConstTable>& known = versions[table->name];
+      const auto version = std::ranges::find_if(known, [&](const ConstTable& other) {
+        return other.element == table->element && other.contents == table->contents;
+      });
+      if (version != known.end()) {
+        table->name = version->name;
+        continue;
+      }
+      const std::string name = table->name;
+      for (std::size_t number = known.size() + 1; number > 1 && names.contains(table->name);
+           ++number) {
+        table->name = name + "_" + std::to_string(number);
+      }
+      names.insert(table->name);
+      known.push_back(*table);
+    }
+  }
+
+  // --- Items ---
+
   void begin_item(Body& body) {
     item_sound_ = item_typed_ = true;
     begin_values(body);
@@ -93,18 +206,18 @@ class Parser : StatementParser {
     if (!parsed || !(at(Tok::LBracket) ? parse_table(name, span, type, constant)
                                        : parse_named(name, span, type, constant))) {
       const ConstantScope scope(*this);
-      if (!name.empty() && find_constant(name) == nullptr) add_constant(name, unknown_constant());
+      constant = unknown_constant();
+      constant.name = name;
+      if (!name.empty()) constants_.add(std::move(constant));
       return skip_to_item();
     }
-    if (find_constant(name) != nullptr) {
+    constant.name = name;
+    if (!constants_.add(std::move(constant)))
       complain<message::duplicate_item>(span, shorten(name));
-    } else {
-      add_constant(name, std::move(constant));
-    }
   }
 
   // In place of one that is wrong, which is reported where it is declared.
-  Constant unknown_constant() const { return {{}, interner_->local({}), DataType::Unknown, 1}; }
+  Constant unknown_constant() const { return {{}, {}, interner_->local({}), DataType::Unknown, 1}; }
 
   // The expression of a constant, which may stay without a type.
   bool parse_named(std::string_view name, Span span, DataType type, Constant& constant) {
@@ -114,7 +227,7 @@ class Parser : StatementParser {
     if (type != DataType::Unknown) settle(value, type);
     drop_dead_uses(value.first_use);
     const std::size_t uses = positions_.uses.size() - value.first_use;
-    constant = {{}, value.id, value.type, static_cast<std::uint32_t>(uses)};
+    constant = {{}, {}, value.id, value.type, static_cast<std::uint32_t>(uses)};
     if (is_bare(value.type)) return true;
     const std::optional<TypedBits> bits = folded(value);
     const bool is_wrong = !bits || bits->type == DataType::Unknown;
@@ -415,7 +528,7 @@ class Parser : StatementParser {
     const bool is_truth = at_word(Word::True) || at_word(Word::False);
     const bool is_type = at_word(Word::Type) && spelling() != "bytes";
     if (!negative && !at(Tok::Number) && ((!is_truth && !is_type) || before_dot()) &&
-        (find_constant(spelling()) == nullptr || before_dot())) {
+        (constants_.find(spelling()) == nullptr || before_dot())) {
       return parse_word_argument(law);
     }
     TypedBits value;
@@ -448,7 +561,8 @@ class Parser : StatementParser {
     if (!std::exchange(has_scanned_, true)) {
       Parsed ignored;
       Parser headers(source_, ignored, others_);
-      headers.scan_headers();
+      headers.has_scanned_ = true;
+      headers.for_each_file(*uses_of_files_, [&](Source::File file) { headers.scan(file); });
       own_.merge(headers.own_);
       return find(id);
     }
@@ -456,9 +570,8 @@ class Parser : StatementParser {
   }
 
   // Reads constants and the headers of ops, and skips all bodies.
-  void scan_headers() {
-    has_scanned_ = true;
-    advance();
+  void scan(Source::File file) {
+    enter(file);
     while (!at(Tok::End) && !stopped_) {
       if (at_const()) {
         parse_const();
@@ -483,14 +596,22 @@ class Parser : StatementParser {
   bool has_scanned_ = false;                             // all of them
   const FindSignature& others_;
   const FindSignature find_ = [this](std::string_view id) { return find(id); };
+  const FileUses* uses_of_files_ = nullptr;
+  std::vector<Use> uses_;  // of the file at hand
 };
 
 }  // namespace
 
-Parsed parse_source(const Source& source, const FindSignature& find) {
+Parsed parse_source(const Source& source, const FindSignature& find, const FileUses& uses) {
   Parsed parsed;
-  Parser(source, parsed, find).parse_file();
+  Parser(source, parsed, find).parse_all(uses);
   return parsed;
+}
+
+std::vector<Use> uses_of(const Source& source, Source::File file) {
+  Parsed parsed;
+  const FindSignature none;
+  return Parser(source, parsed, none).uses(file);
 }
 
 Result<Module> parse(std::string_view text, std::string_view file, const FindSignature& find) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -54,8 +55,25 @@ struct Parsed {
   Findings findings;
   bool syntax_ok = true;  // in the whole file
 };
-// `find` says what ops that are not in the source take and give, for numbers among the arguments
-// of their calls.
-Parsed parse_source(const Source& source, const FindSignature& find = {});
+
+// Of a source of several files: the files that each of them uses, and the order in which they are
+// parsed, used ones first.
+struct FileUses {
+  std::vector<std::vector<std::uint32_t>> of_file;
+  std::vector<std::uint32_t> order;
+};
+// The items of the first file come first, in the order of the text. `find` says what ops that are
+// not in the source take and give, for numbers among the arguments of their calls. `uses` is missing
+// where only one file is looked at.
+Parsed parse_source(const Source& source, const FindSignature& find = {},
+                    const FileUses& uses = {});
+
+// `use "path"`, at the top of a file.
+struct Use {
+  std::string path;  // as it is written
+  Span span;
+};
+// What is wrong with them parse_source() says.
+std::vector<Use> uses_of(const Source& source, Source::File file);
 
 }  // namespace vyre

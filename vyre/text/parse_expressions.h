@@ -2,10 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "vyre/base/names.h"
 #include "vyre/text/parse_values.h"
 
 namespace vyre {
@@ -106,9 +109,9 @@ class ExpressionParser : protected ValueParser {
     return true;
   }
   // Whether the current token may start one.
-  bool at_constant() {
+  bool at_constant() const {
     return at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
-           (at(Tok::Name) && (find_constant(spelling()) != nullptr || at_word(Word::Len)));
+           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len}));
   }
 
   // The number at hand, which it does not consume, and the type that its suffix says, or kBare.
@@ -152,6 +155,7 @@ class ExpressionParser : protected ValueParser {
   BufferId resolve_buffer(Span span) {
     const std::string_view name = lexer_.text(span);
     const Binding found = binding(name);
+    if (!is_bound(name) && complain_withheld(span)) return {};
     if (program_ == nullptr) {
       complain<message::buffer_in_op>(span, item_name_, shorten(name));
     } else if (found.buffer.exists()) {
@@ -169,12 +173,45 @@ class ExpressionParser : protected ValueParser {
     return {};
   }
 
+  // Whether a name that means nothing here is a constant of other files.
+  bool complain_withheld(Span span) {
+    const std::string_view name = lexer_.text(span);
+    if (!item_sound_ || parsed_.findings.full()) return false;
+    if (const std::vector<std::uint32_t> files = constants_.files_with(name); files.size() > 1) {
+      complain<message::ambiguous_constant>(span, shorten(name), source_.file_at(files[0]).name,
+                                            source_.file_at(files[1]).name);
+      return true;
+    }
+    for (const std::uint32_t file : constants_.later_files()) {
+      if (!defines(file, name)) continue;
+      complain<message::circular_constant>(span, shorten(name), source_.file_at(file).name);
+      return true;
+    }
+    return false;
+  }
+  // Whether a file that is parsed later has a constant of this name.
+  bool defines(std::uint32_t file, std::string_view name) {
+    const auto [names, fresh] = later_constants_.try_emplace(file);
+    if (!fresh) return names->second.contains(name);
+    Lexer lexer = lexer_.probe();
+    lexer.enter(source_.text, source_.file_at(file).text);
+    bool after_const = false;
+    for (Token token = lexer.next_but_comments(); token.kind != Tok::End;
+         token = lexer.next_but_comments()) {
+      const std::string_view word = lexer.text(token.span);
+      if (after_const && token.kind == Tok::Name) names->second.insert(word);
+      after_const = word == "const";
+    }
+    return names->second.contains(name);
+  }
+
   // A name that is not a local here. Reported once per name.
   void complain_unknown(Span span, bool assigned) {
     const std::string_view word = lexer_.text(span);
     Binding& known = binding(word);
     if (known.reported || parsed_.findings.full()) return;
     known.reported = true;
+    if (complain_withheld(span)) return;
     std::vector<std::string_view> names = visible_locals();
     if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
     const std::string_view near = nearest(word, names);
@@ -215,6 +252,8 @@ class ExpressionParser : protected ValueParser {
   std::vector<Binding> bindings_;  // by number of the name
 
  private:
+  std::map<std::uint32_t, std::set<std::string_view>> later_constants_;  // by file
+
   static constexpr std::size_t kMaxNesting = 8192;
 
   // Index: into a buffer; Element: of the array before it.
@@ -384,7 +423,7 @@ class ExpressionParser : protected ValueParser {
       return true;
     }
     if (!found.buffer.exists()) {
-      if (const Constant* constant = find_constant(word)) {
+      if (const Constant* constant = constants_.find(word)) {
         Value value;
         if (!constant_value(*constant, name, value)) return false;
         push(value);
@@ -422,7 +461,7 @@ class ExpressionParser : protected ValueParser {
 
   // Something that is no constant, in an expression of constants.
   bool wrong_constant(Span span) {
-    complain<message::not_constant>(span, shorten(lexer_.text(span)));
+    if (!complain_withheld(span)) complain<message::not_constant>(span, shorten(lexer_.text(span)));
     push(wrong_value(span));
     return true;
   }
@@ -465,7 +504,7 @@ class ExpressionParser : protected ValueParser {
     advance();
     if (!expect<message::len_end>(Tok::RParen)) return false;
     const Span span{len.begin, previous_.span.end};
-    const Constant* constant = found.buffer.exists() ? nullptr : find_constant(word);
+    const Constant* constant = found.buffer.exists() ? nullptr : constants_.find(word);
     if (found.local.exists() || constant != nullptr) {
       Value array;
       if (found.local.exists()) {

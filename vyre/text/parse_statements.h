@@ -110,8 +110,8 @@ class StatementParser : protected ExpressionParser {
     TypedBits number;
     if (!parse_constant(number, DataType::U32)) return false;
     value = number.bits.lanes[0];
-    if (number.type == DataType::U32) return true;
-    if (number.type == DataType::Unknown) return note_failure(), false;  // it was reported
+    if (number.type == DataType::Unknown) value = 1;  // it was reported
+    if (is_one_of(number.type, {DataType::U32, DataType::Unknown})) return true;
     return fail<message::suffixed_number>(span, quoted(lexer_.text(span)), what);
   }
 

@@ -8,18 +8,17 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "vyre/base/names.h"
 #include "vyre/ir/eval.h"
 #include "vyre/ir/intern.h"
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
+#include "vyre/text/parse_constants.h"
 #include "vyre/text/parse_tokens.h"
 
 namespace vyre {
@@ -42,6 +41,7 @@ class ValueParser : protected TokenParser {
 
   // What a name of the file level stands for: a table, or an expression of bare_.
   struct Constant {
+    std::string name;
     std::optional<ConstTable> table;
     ExprId id;
     DataType type = DataType::Unknown;
@@ -204,17 +204,6 @@ class ValueParser : protected TokenParser {
     std::size_t uses_;
   };
 
-  // The name is one of the source, here and below.
-  const Constant* find_constant(std::string_view name) {
-    const std::uint32_t number = constant_names_.number(name);
-    return number < constant_of_name_.size() ? constant_of_name_[number] : nullptr;
-  }
-  void add_constant(std::string_view name, Constant constant) {
-    const std::uint32_t number = constant_names_.number(name);
-    if (number >= constant_of_name_.size()) constant_of_name_.resize(number + 1);
-    constant_of_name_[number] = &constants_.emplace_back(std::move(constant));
-  }
-
   // What a constant stands for, as if it were written here in parentheses.
   bool constant_value(const Constant& constant, Span span, Value& result) {
     if (constant.table) {
@@ -307,6 +296,7 @@ class ValueParser : protected TokenParser {
   std::string_view item_name_;
   ItemPositions positions_;
   std::vector<KnownLocal> locals_;  // of the item
+  FileConstants<Constant> constants_;
 
  private:
   // What `detail` of a bare literal says: whether it is right after a minus sign, which belongs to
@@ -433,9 +423,6 @@ class ValueParser : protected TokenParser {
   std::vector<Part> parts_;    // of bare values, with types
   std::vector<ExprId> copies_;
   std::vector<ExprId> elements_;
-  std::deque<Constant> constants_;
-  NameTable constant_names_;
-  std::vector<const Constant*> constant_of_name_;  // null where a name has none
   std::uint64_t expanded_ = 0;                     // what constants added to the text, written out
 };
 

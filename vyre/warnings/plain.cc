@@ -32,11 +32,12 @@ class Writer {
     plain_.program.buffers.push_back({"", 0, BufferAccess::Private, element, count});
     return BufferId{plain_.program.buffers.size() - 1};
   }
-  // A value of which nothing is known.
+  // A value of which nothing is known, not even whether it is that of another call: an element of
+  // its own.
   ExprId unknown(DataType type) {
     const auto [found, is_new] = unknowns_.try_emplace(type);
-    if (is_new) found->second = memory(type, 1);
-    return interner_.load(found->second, number(0));
+    if (is_new) found->second = memory(type, 0xffffffff);
+    return interner_.load(found->second, number(unknown_count_++));
   }
   ExprId number(std::uint32_t value) { return interner_.literal(DataType::U32, {{value}}); }
 
@@ -129,6 +130,7 @@ class Writer {
   Plain plain_;
   Interner interner_;
   std::map<DataType, BufferId> unknowns_;
+  std::uint32_t unknown_count_ = 0;
   std::map<ExprId, BufferId> arrays_;
   std::map<LocalId, BufferId> local_arrays_;
   std::vector<ExprId> args_;
