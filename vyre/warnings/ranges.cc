@@ -49,10 +49,11 @@ std::vector<bool> made_of_numbers(const Body& body) {
 
 class Looker {
  public:
-  explicit Looker(Context& context)
-      : context_(context),
-        body_(context.body),
-        plain_(plain(context)),
+  explicit Looker(const Written& item)
+      : item_(item),
+        context_(item.context),
+        body_(context_.body),
+        plain_(plain(context_)),
         ranges_(plain_.program),
         numbers_(made_of_numbers(body_)),
         seen_(body_.exprs.size()),
@@ -256,8 +257,22 @@ class Looker {
       reason = "its bounds are " + values_text(from, DataType::U32) + " and " +
                values_text(to, DataType::U32);
     }
-    context_.report<message::empty_loop>({Place::Use, stmt_, use}, reason);
+    if (!is_set_by_name(loop)) {
+      context_.report<message::empty_loop>({Place::Use, stmt_, use}, reason);
+    }
     std::fill(dead_.begin() + stmt_ + 1, dead_.begin() + loop.end.index, true);
+  }
+
+  // Whether only a named constant says how often a loop runs: 0 is one of its values.
+  bool is_set_by_name(const For& loop) {
+    if (!numbers_[loop.from.index] || !numbers_[loop.to.index]) return false;
+    for (std::size_t bound = 0; item_.positions != nullptr && bound < 2; ++bound) {
+      const std::string_view text = item_.text(item_.use(stmt_, context_.root(stmt_, bound).use));
+      for (std::size_t i = 0; i < text.size(); ++i) {
+        if (is_name_start(text[i]) && (i == 0 || !is_name_char(text[i - 1]))) return true;
+      }
+    }
+    return false;
   }
 
   // A loop over all numbers, such as `while true`, without a `return` or a `break` of its own that
@@ -295,6 +310,7 @@ class Looker {
                                          least, most);
   }
 
+  const Written& item_;
   Context& context_;
   const Body& body_;
   const Plain plain_;
@@ -307,6 +323,6 @@ class Looker {
 
 }  // namespace
 
-void check_ranges(const Written& item) { Looker(item.context).run(); }
+void check_ranges(const Written& item) { Looker(item).run(); }
 
 }  // namespace vyre
