@@ -134,12 +134,14 @@ class TokenParser {
 
   void skip_to_item() {
     lexer_.set_quiet(true);
-    while (!at(Tok::End) && !stopped_ && !at_item() && !at_const()) advance();
+    while (!at(Tok::End) && !stopped_ && !at_item() && !(token_.newline_before && at_const())) {
+      advance();
+    }
     lexer_.set_quiet(false);
   }
 
   bool at_const() const {
-    return at(Tok::Name) && token_.newline_before && spelling() == "const" &&
+    return at(Tok::Name) && spelling() == "const" &&
            lexer_.probe().next_but_comments().kind == Tok::Name;
   }
 
