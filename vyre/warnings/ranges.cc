@@ -6,6 +6,7 @@
 
 #include "vyre/base/text.h"
 #include "vyre/passes/ranges.h"
+#include "vyre/text/lexer.h"
 #include "vyre/text/print.h"
 #include "vyre/warnings/checks.h"
 #include "vyre/warnings/plain.h"
@@ -267,9 +268,11 @@ class Looker {
   bool is_set_by_name(const For& loop) {
     if (!numbers_[loop.from.index] || !numbers_[loop.to.index]) return false;
     for (std::size_t bound = 0; item_.positions != nullptr && bound < 2; ++bound) {
-      const std::string_view text = item_.text(item_.use(stmt_, context_.root(stmt_, bound).use));
-      for (std::size_t i = 0; i < text.size(); ++i) {
-        if (is_name_start(text[i]) && (i == 0 || !is_name_char(text[i - 1]))) return true;
+      Findings none;
+      Lexer lexer(item_.text(item_.use(stmt_, context_.root(stmt_, bound).use)), none);
+      for (Token token = lexer.next(); token.kind != Tok::End; token = lexer.next()) {
+        const bool is_call = lexer.probe().next_but_comments().kind == Tok::LParen;
+        if (token.kind == Tok::Name && token.word == Word::None && !is_call) return true;
       }
     }
     return false;
