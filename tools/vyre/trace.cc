@@ -65,6 +65,27 @@ std::string number_of(const Tracing& tracing, std::size_t stmt) {
                              : path_of(tracing.body(), StmtId{stmt});
 }
 
+// Whether a statement and the one before it are written as one, such as `while`.
+bool is_expansion(const ItemPositions& item, std::size_t stmt) {
+  return stmt > 0 && stmt < item.statements.size() &&
+         item.statements[stmt].head == item.statements[stmt - 1].head;
+}
+
+// How a statement of an expansion shows: a hidden local and the `break` of a `while` not at all,
+// its `if` as the condition of the `while`, a loop with a hidden variable only when it ends.
+enum class Shown : std::uint8_t { AsItIs, AsWhile, AtItsEnd, Hidden };
+Shown shown(const Tracing& tracing, std::size_t stmt) {
+  if (!tracing.has_lines()) return Shown::AsItIs;
+  const ItemPositions& item = tracing.request.loaded.positions[tracing.request.item];
+  const Body& body = tracing.body();
+  if (!is_expansion(item, stmt) && !is_expansion(item, stmt + 1)) return Shown::AsItIs;
+  if (std::holds_alternative<Break>(body.stmts[stmt])) return Shown::Hidden;
+  if (std::holds_alternative<If>(body.stmts[stmt])) return Shown::AsWhile;
+  if (std::holds_alternative<For>(body.stmts[stmt])) return Shown::AtItsEnd;
+  const Let* let = std::get_if<Let>(&body.stmts[stmt]);
+  return let != nullptr && body[let->local].name.starts_with("__") ? Shown::Hidden : Shown::AsItIs;
+}
+
 void add_places(Tracing& tracing) {
   const Program& program = tracing.program();
   if (!tracing.has_lines()) {
@@ -80,8 +101,10 @@ void add_places(Tracing& tracing) {
   LineCounter lines(tracing.request.loaded.source);
   for (std::size_t i = 0; i < item.statements.size(); ++i) {
     const std::uint32_t begin = item.statements[i].head.begin;
-    const bool is_last = i + 1 == item.statements.size();
-    const std::uint32_t end = is_last ? item.end : item.statements[i + 1].head.begin;
+    std::size_t next = i + 1;
+    while (is_expansion(item, next)) ++next;
+    const std::uint32_t end =
+        next < item.statements.size() ? item.statements[next].head.begin : item.end;
     tracing.places.push_back({lines.at(begin), statement_text(text, begin, end)});
   }
   tracing.places.push_back({lines.at(item.end), "end"});
@@ -191,8 +214,12 @@ std::optional<Event> describe(Tracing& tracing, const TracedStep& traced) {
   const Step& step = *traced.step;
   const std::string_view kind = kind_of(tracing.body(), step);
   if (kind.empty()) return {};
+  const Shown as = shown(tracing, step.stmt);
+  if (as == Shown::Hidden && traced.loads.empty()) return {};
+  if (as == Shown::AtItsEnd && traced.locals[step.local.index] != traced.locals[step.limit])
+    return {};
   Event event{&step};
-  event.json.add("kind", kind);
+  event.json.add("kind", as == Shown::AsWhile ? "while" : kind);
   JsonList loads;
   for (const TracedAccess& load : traced.loads) {
     const std::string note = load.inside ? "" : " (" + outside_text(tracing, load) + ")";
@@ -227,13 +254,20 @@ std::optional<Event> describe(Tracing& tracing, const TracedStep& traced) {
       const DataType type = tracing.types[step.value];
       const Bits& condition = traced.values[step.value.index];
       const bool taken = condition.lanes[0] != 0;
+      if (as == Shown::AsWhile) {
+        event.say(taken ? "ends" : "goes on");
+        event.json.add("runs", !taken);
+        break;
+      }
       event.say((taken ? "taken, the condition is " : "not taken, the condition is ") +
                 value_text(type, condition));
       event.json.add("condition", value_json(type, condition)).add("taken", taken);
       break;
     }
     case Step::Kind::Enter:
-    case Step::Kind::Again: describe_round(tracing, traced, event); break;
+    case Step::Kind::Again:
+      as == Shown::AtItsEnd ? event.say("ends") : describe_round(tracing, traced, event);
+      break;
     case Step::Kind::SetElement:
     case Step::Kind::Collective:
     case Step::Kind::Jump:

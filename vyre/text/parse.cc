@@ -74,7 +74,8 @@ class Parser : StatementParser {
       } else if (at_word(Word::Op)) {
         parse_op();
       } else {
-        const std::string_view advice = advice_for(spelling() == "mod" ? "import" : spelling());
+        const std::string_view advice =
+            spelling() == "mod" ? advice_for("import") : foreign_here(token_.span.begin).advice;
         at(Tok::RBrace)  ? fail_here<message::extra_brace>()
         : advice.empty() ? fail_here<message::no_item>()
                          : fail_here<message::foreign_item>(advice);
@@ -204,11 +205,19 @@ class Parser : StatementParser {
     Constant constant;
     if (!parsed || !(at(Tok::LBracket) ? parse_table(name, span, type, constant)
                                        : parse_named(name, span, type, constant))) {
+      const ConstantScope scope(*this);
+      constant = unknown_constant();
+      constant.name = name;
+      if (!name.empty()) constants_.add(std::move(constant));
       return skip_to_item();
     }
     constant.name = name;
-    if (!constants_.add(std::move(constant))) complain<message::duplicate_item>(span, shorten(name));
+    if (!constants_.add(std::move(constant)))
+      complain<message::duplicate_item>(span, shorten(name));
   }
+
+  // In place of one that is wrong, which is reported where it is declared.
+  Constant unknown_constant() const { return {{}, {}, interner_->local({}), DataType::Unknown, 1}; }
 
   // The expression of a constant, which may stay without a type.
   bool parse_named(std::string_view name, Span span, DataType type, Constant& constant) {
@@ -223,7 +232,7 @@ class Parser : StatementParser {
     const std::optional<TypedBits> bits = folded(value);
     const bool is_wrong = !bits || bits->type == DataType::Unknown;
     if (is_wrong) {
-      constant = {{}, {}, interner_->local({}), DataType::Unknown, 1};
+      constant = unknown_constant();
     } else if (type != DataType::Unknown && type != value.type) {
       complain<message::stated_type>(span, shorten(name), type, value.type);
     }
@@ -299,11 +308,10 @@ class Parser : StatementParser {
         if (!at_buffer()) break;
         if (parse_buffer(program, written) && !failed_) continue;
       }
-      recover();
+      recover_from(begin);
       if (token_.span.begin == begin) break;  // the body ends here
     }
     number_bindings(program.buffers, written);
-    item_typed_ = item_sound_;
     parse_body();
     finish_values(0);
     finish_item(std::move(program));
@@ -336,7 +344,7 @@ class Parser : StatementParser {
 
   bool parse_buffer(Program& program, std::vector<bool>& written) {
     positions_.heads.push_back(token_.span.begin);
-    BufferDecl buffer;
+    BufferDecl buffer{"", 0, BufferAccess::ReadWrite, DataType::Unknown};
     if (const std::optional<BufferAccess> access = access_of(token_.word)) {
       buffer.access = *access;
     } else {
@@ -397,12 +405,12 @@ class Parser : StatementParser {
     if (at(Tok::String)) {
       positions_.heads.push_back(token_.span.begin);
       if (!parse_string(op.description)) recover();
+      if (failed_) op.description.clear();
     }
     while (!stopped_ && at_word(Word::Law)) {
       failed_ = false;
       if (!parse_law(op)) recover();
     }
-    item_typed_ = item_sound_;
     output_ = op.signature.output;
     own_.emplace(op.id, op.signature);
     parse_body();

@@ -25,16 +25,13 @@ class StatementParser : protected ExpressionParser {
   };
 
   void parse_body() {
+    in_body_ = true;
     while (!open_.empty() && !stopped_) {
       failed_ = false;
       if (at(Tok::End) || at_item()) {
-        const std::uint32_t brace = suspect_.value_or(open_.back().brace);
-        const std::string what =
-            brace == open_[0].brace ? "`" + shorten(item_name_) + "`" : "this block";
-        at(Tok::End) ? fail<message::unclosed>({brace, brace + 1}, what, "}")
-                     : fail<message::unclosed_item>({brace, brace + 1}, what, spelling());
-        open_.clear();
-        item_typed_ = false;
+        report_unclosed();
+        positions_.end = previous_.span.begin;
+        while (!open_.empty()) close_block();
       } else if (at(Tok::RBrace)) {
         suspect_unclosed();
         positions_.end = token_.span.begin;
@@ -45,8 +42,20 @@ class StatementParser : protected ExpressionParser {
         // What follows a character that starts no token was reported with it.
         const bool parsed = !token_.after_error && parse_statement();
         if (!parsed && token_.span.begin == begin) advance();
-        if (!parsed || failed_) recover();
+        if (!parsed || failed_) recover_from(begin);
       }
+    }
+    in_body_ = false;
+  }
+
+  // Recovers from an error in what begins there. It may have declared the names in it.
+  void recover_from(std::uint32_t begin) {
+    recover();
+    Lexer skipped = lexer_.probe();
+    skipped.seek(begin);
+    for (Token each = skipped.next_but_comments(); each.span.begin < token_.span.begin;
+         each = skipped.next_but_comments()) {
+      if (each.kind == Tok::Name) binding(lexer_.text(each.span)).reported = true;
     }
   }
 
@@ -68,6 +77,8 @@ class StatementParser : protected ExpressionParser {
       advance();
       return true;
     }
+    const std::string_view advice = foreign_here(token_.span.begin).advice;
+    if (!advice.empty()) return fail_here<message::foreign_type>(advice);
     std::vector<std::string_view> types;
     for (const TypeInfo& row : all_types()) types.push_back(row.text);
     const std::string_view near = nearest(at(Tok::Name) ? spelling() : "", types);
@@ -124,29 +135,64 @@ class StatementParser : protected ExpressionParser {
   };
   std::vector<Hidden> scope_;
   std::vector<Open> open_;
-  std::uint32_t rounds_ = 0;              // how many loops with hidden locals are open
-  DataType output_ = DataType::U32;       // of the op at hand
-  std::optional<std::uint32_t> suspect_;  // the brace of a block that is probably not closed
-  bool item_typed_ = true;  // no syntax error in its declarations, and every block is closed
+  std::uint32_t rounds_ = 0;         // how many loops with hidden locals are open
+  DataType output_ = DataType::U32;  // of the op at hand
+  // The brace of a block that is probably not closed, and where the indentation says so.
+  struct Suspect {
+    std::uint32_t brace;
+    std::uint32_t misfit;
+  };
+  std::optional<Suspect> suspect_;
+  bool item_typed_ = true;  // its parameters and result are known
 
  private:
+  // How far the line of a place is indented; nothing where that is too far away to look.
+  std::optional<std::size_t> indentation(std::uint32_t at) const {
+    constexpr std::size_t kLookedAt = 200;  // a line may be very long
+    const std::string_view before =
+        std::string_view(source_.text)
+            .substr(at > kLookedAt ? at - kLookedAt : 0, std::min<std::size_t>(at, kLookedAt));
+    const std::size_t newline = before.rfind('\n');
+    if (newline == before.npos && at > kLookedAt) return std::nullopt;
+    const std::string_view line = before.substr(newline == before.npos ? 0 : newline + 1);
+    return std::min(line.find_first_not_of(" \t"), line.size());
+  }
+
   // A brace that starts its line and is indented less than the line that opens its block closes
   // another one: people forget a brace more often than they misplace one.
   void suspect_unclosed() {
     if (suspect_ || !token_.newline_before) return;
-    const auto indentation = [&](std::uint32_t at) -> std::optional<std::size_t> {
-      constexpr std::size_t kLookedAt = 200;  // a line may be very long
-      const std::string_view before =
-          std::string_view(source_.text)
-              .substr(at > kLookedAt ? at - kLookedAt : 0, std::min<std::size_t>(at, kLookedAt));
-      const std::size_t newline = before.rfind('\n');
-      if (newline == before.npos && at > kLookedAt) return std::nullopt;
-      const std::string_view line = before.substr(newline == before.npos ? 0 : newline + 1);
-      return std::min(line.find_first_not_of(" \t"), line.size());
-    };
-    const std::optional<std::size_t> opened = indentation(open_.back().brace);
+    const std::uint32_t brace = open_.back().brace;
+    const std::optional<std::size_t> opened = indentation(brace);
     const std::optional<std::size_t> closed = indentation(token_.span.begin);
-    if (opened && closed && *closed < *opened) suspect_ = open_.back().brace;
+    if (!opened || !closed || *closed >= *opened) return;
+    suspect_ = {brace, token_.span.begin};
+    const std::string_view text = source_.text;
+    for (std::size_t line = text.find('\n', brace); line < token_.span.begin;
+         line = text.find('\n', line + 1)) {
+      const std::size_t first = text.find_first_not_of(" \t\r", line + 1);
+      if (text[first] == '\n' || text.substr(first).starts_with("//")) continue;
+      if (first - line - 1 > *opened) continue;
+      suspect_->misfit = static_cast<std::uint32_t>(first);
+      return;
+    }
+  }
+
+  // At the end of the file or of the item.
+  void report_unclosed() {
+    const std::uint32_t brace = open_.back().brace;
+    const std::string what =
+        brace == open_[0].brace ? "`" + shorten(item_name_) + "`" : "this block";
+    if (suspect_) {
+      const Span opening{suspect_->brace, suspect_->brace + 1};
+      parsed_.findings.add(diagnose<message::missing_brace>("in line {line}"),
+                           {suspect_->misfit, suspect_->misfit + 1}, opening);
+      note_failure();
+    } else if (at(Tok::End)) {
+      fail<message::unclosed>({brace, brace + 1}, what, "}");
+    } else {
+      fail<message::unclosed_item>({brace, brace + 1}, what, spelling());
+    }
   }
 
   // Ends the innermost block at the current statement and its names with it.
@@ -659,7 +705,8 @@ class StatementParser : protected ExpressionParser {
   // another language.
   bool fail_unknown_statement(Token name) {
     const std::string_view word = lexer_.text(name.span);
-    if (const std::string_view advice = advice_for(word); !advice.empty()) {
+    const std::string_view advice = foreign_here(name.span.begin).advice;
+    if (!advice.empty() && !is_bound(word)) {
       return fail<message::foreign_statement>(name.span, quoted(word), advice);
     }
     if (token_.infix != nullptr) return fail_here<message::compound_assignment>();
@@ -668,11 +715,11 @@ class StatementParser : protected ExpressionParser {
       return word == "binding" || word == "location" ? fail_here<message::binding_attribute>()
                                                      : fail_here<message::call_statement>();
     }
-    const std::string_view near = nearest(
-        word, {"let", "if", "for", "break", "return", "barrier", "else", "while", "switch"});
+    const std::string_view near = nearest(word, {"let", "if", "for", "while", "break", "continue",
+                                                 "return", "barrier", "else", "switch"});
     if (near == "else") return fail<message::else_alone>(name.span, quoted(word));
-    if (const std::string_view advice = advice_for(near); !advice.empty()) {
-      return fail<message::foreign_statement>(name.span, quoted(word), advice);
+    if (const std::string_view other = advice_for(near); !other.empty()) {
+      return fail<message::foreign_statement>(name.span, quoted(word), other);
     }
     if (!near.empty()) return fail<message::misspelt_statement>(name.span, quoted(word), near);
     if (at(Tok::Name) && !token_.newline_before) {
