@@ -55,7 +55,7 @@ class Resident {
         launch_{&pipeline_, grid, {}} {
     std::size_t next = 0;
     for (const vyre::BufferDecl& buffer : loaded.program.program().buffers) {
-      if (buffer.access == vyre::BufferAccess::Workgroup) continue;
+      if (!is_bound(buffer.access)) continue;
       launch_.buffers.push_back({buffer.name, &buffers_[next++]});
     }
   }

@@ -11,6 +11,7 @@
 
 #include "vyre/backends/backend.h"
 #include "vyre/base/result.h"
+#include "vyre/files.h"
 #include "vyre/ir/program.h"
 #include "vyre/library/registry.h"
 #include "vyre/text/parse.h"
@@ -28,15 +29,24 @@ struct Loaded {
   Source source;
   std::vector<ItemPositions> positions;  // empty for a wire file
   Registry registry;                     // with the ops of the module
+  // How many of the items, which come first, are in the first file and not in one that is used.
+  std::size_t own_items = 0;
+
+  // The name of the file that an item is in.
+  std::string_view file_of(std::size_t item) const;
 };
 
-// Text or wire, told apart by the wire format's magic; parsed or decoded, and validated.
-Result<Loaded> load_module(Source source, const Registry& registry = {});
+// Text or wire, told apart by the wire format's magic; parsed or decoded, and validated. `find`
+// finds the files that it uses; without one, `use` is an error (P012).
+Result<Loaded> load_module(Source source, const Registry& registry = {}, const FindFile& find = {});
+
+// The items of the first file, with the ops that they need from others: what `vyre encode` writes.
+Module own_module(const Loaded& loaded);
 
 // Of each of its items; nothing where there are no positions.
 std::vector<SourceLines> source_lines(const Loaded& loaded);
 
-// Which item of the module a program is. Without a name the only one.
+// Which item of the module a program is. Without a name the only one of the first file.
 Result<std::size_t> find_program(const Loaded& loaded, std::string_view name = {});
 // That program, with the ops that it calls.
 Result<Linked> link(const Loaded& loaded, std::string_view name = {});

@@ -126,9 +126,23 @@ std::span<const std::byte> bytes_of(const void* data, std::size_t size) {
 
 vyre::Grid grid_of(const uint32_t grid[3]) { return {grid[0], grid[1], grid[2]}; }
 
+std::string text_of(const void* data, std::size_t size) {
+  return {size == 0 ? "" : static_cast<const char*>(data), size};
+}
+
 vyre::Result<vyre::Loaded> load_bytes(const void* data, std::size_t size, const char* file) {
-  std::string text(size == 0 ? "" : static_cast<const char*>(data), size);
-  return vyre::load_module({file == nullptr ? "" : file, std::move(text)});
+  return vyre::load_module({file == nullptr ? "" : file, text_of(data, size)});
+}
+
+vyre_status finish_module(vyre::Result<vyre::Loaded> loaded, vyre_module** module,
+                          vyre_diagnostics** why) {
+  return finish(std::move(loaded), why, [&](vyre::Loaded& from) {
+    auto* made = *module = new vyre_module{std::move(from), {}};
+    for (std::size_t i = 0; i < made->loaded.module.items.size(); ++i) {
+      if (!std::holds_alternative<vyre::Program>(made->loaded.module.items[i])) continue;
+      made->programs.push_back({program_at(made->loaded, i), made});
+    }
+  });
 }
 
 // Gives run() the options as the runtime takes them: a Result of what it gives, or U005.
@@ -238,13 +252,21 @@ vyre_status vyre_load(const void* data, size_t size, const char* file, vyre_modu
                       vyre_diagnostics** why) {
   clear(module, why);
   if (module == nullptr || (data == nullptr && size > 0)) return VYRE_MISUSE;
-  return finish(load_bytes(data, size, file), why, [&](vyre::Loaded& loaded) {
-    auto* made = *module = new vyre_module{std::move(loaded), {}};
-    for (std::size_t i = 0; i < made->loaded.module.items.size(); ++i) {
-      if (!std::holds_alternative<vyre::Program>(made->loaded.module.items[i])) continue;
-      made->programs.push_back({program_at(made->loaded, i), made});
-    }
-  });
+  return finish_module(load_bytes(data, size, file), module, why);
+}
+
+vyre_status vyre_load_files(const vyre_file* files, size_t count, vyre_module** module,
+                            vyre_diagnostics** why) {
+  clear(module, why);
+  if (module == nullptr || files == nullptr || count == 0) return VYRE_MISUSE;
+  std::vector<vyre::Source> sources;
+  for (const vyre_file& file : std::span(files, count)) {
+    if (file.name == nullptr || (file.data == nullptr && file.size > 0)) return VYRE_MISUSE;
+    sources.push_back({file.name, text_of(file.data, file.size)});
+  }
+  vyre::Source first = sources.front();
+  return finish_module(
+      vyre::load_module(std::move(first), {}, vyre::find_among(std::move(sources))), module, why);
 }
 
 vyre_status vyre_validate(const void* data, size_t size, const char* file, vyre_diagnostics** why) {
@@ -258,7 +280,7 @@ void vyre_module_free(vyre_module* module) { delete module; }
 vyre_status vyre_module_print(const vyre_module* module, char** text) {
   clear(text);
   if (module == nullptr || text == nullptr) return VYRE_MISUSE;
-  *text = static_cast<char*>(copy_of(print(module->loaded.module)));
+  *text = static_cast<char*>(copy_of(print(own_module(module->loaded))));
   return VYRE_OK;
 }
 
@@ -267,7 +289,7 @@ vyre_status vyre_module_encode(const vyre_module* module, void** bytes, size_t* 
   clear(bytes, why);
   if (module == nullptr || bytes == nullptr || size == nullptr) return VYRE_MISUSE;
   *size = 0;
-  return finish(encode(module->loaded.module), why, [&](const std::string& encoded) {
+  return finish(encode(own_module(module->loaded)), why, [&](const std::string& encoded) {
     *bytes = copy_of(encoded);
     *size = encoded.size();
   });

@@ -70,7 +70,7 @@ typedef struct {
   const char* code;     // "V010"; `vyre explain V010` says more
   const char* problem;  // what is wrong
   const char* fix;      // what to do about it
-  const char* file;     // as given to vyre_load(), or ""
+  const char* file;     // as given to vyre_load() or vyre_load_files(), or ""
   uint32_t line;        // from 1; 0 where there is no place in a text
   uint32_t column;      // from 1, in characters
   const char* path;     // the place in a program that has no text: "program p: body[3]", or ""
@@ -92,19 +92,31 @@ void vyre_diagnostics_free(vyre_diagnostics* diagnostics);
 // no module that is not valid. `file` is the name for diagnostics; NULL means none.
 vyre_status vyre_load(const void* data, size_t size, const char* file, vyre_module** module,
                       vyre_diagnostics** why);
+// A text of several files, of which the first one is loaded: it, and the files that it uses, may
+// use the others by their names. A path in `use` is relative to the name of the file that says it,
+// as in a file system: "lib/a.vyre" uses "lib/b.vyre" as "b.vyre". vyre_load() knows one file only;
+// there `use` is an error (P012). vyre reads no files: what a path may lead to is the caller's
+// decision.
+typedef struct {
+  const char* name;
+  const void* data;
+  size_t size;
+} vyre_file;
+vyre_status vyre_load_files(const vyre_file* files, size_t count, vyre_module** module,
+                            vyre_diagnostics** why);
 // Only whether vyre_load() would succeed.
 vyre_status vyre_validate(const void* data, size_t size, const char* file, vyre_diagnostics** why);
 void vyre_module_free(vyre_module* module);
 
-// The module in canonical text, and in the wire format. The caller frees what `text` and `bytes`
-// get with vyre_free().
+// The module in canonical text, and in the wire format: of several files the first one, with the
+// ops that it needs from others. The caller frees what `text` and `bytes` get with vyre_free().
 vyre_status vyre_module_print(const vyre_module* module, char** text);
 vyre_status vyre_module_encode(const vyre_module* module, void** bytes, size_t* size,
                                vyre_diagnostics** why);
 void vyre_free(void* memory);
 
-// The programs of a module in the order of the file; NULL if there is none with that number or
-// name.
+// The programs of a module in the order of the file, those of files that it uses last; NULL if
+// there is none with that number or name.
 size_t vyre_module_program_count(const vyre_module* module);
 const vyre_program* vyre_module_program(const vyre_module* module, size_t index);
 const vyre_program* vyre_module_find_program(const vyre_module* module, const char* name);
@@ -123,7 +135,7 @@ typedef enum {
 typedef struct {
   const char* name;
   vyre_access access;
-  const char* element;  // its type as in a program: "u32", "vec4u32", "bytes"
+  const char* element;  // its type as in a program: "u32", "u8", "vec4u32", "bytes"
   uint32_t stride;      // bytes of an element; 4 for `bytes`, which is a sequence of words
   uint32_t count;       // elements that it has at least; 0 means that any number will do
   uint32_t binding;     // 0 for workgroup memory, which has none

@@ -4,6 +4,8 @@
 //
 //   bench_cpu [--runs N] [--only NAME] [--all]
 //
+// Tables of programs are compared with the same from a buffer of the host.
+//
 // Figures are medians of N runs (11 by default). A ratio above 1 says that vyre is faster; judge by
 // the ratios, on a shared machine times mean little. --all lists every peer instead of the best
 // ones. C++ peers know the sizes at compile time, vyre's programs read them.
@@ -26,6 +28,7 @@
 #include "bench/cpu/workloads.h"
 #include "bench/vyre_side.h"
 #include "vyre/backends/pool.h"
+#include "vyre/passes/pass.h"
 #include "vyre/vyre.h"
 
 namespace bench {
@@ -43,6 +46,9 @@ struct Workload {
   Buffers buffers;    // before a run; the last one is written
   Grid few;           // a grid of a few thousand invocations
   bool adds = false;  // to what the last buffer holds
+  // Another program that does the same, with a table that this one has in a buffer before the last.
+  std::string other = {};
+  std::vector<u32> table = {};
 };
 
 std::vector<u32> random_words(std::size_t count, u32 mask = 0xffffffff) {
@@ -64,6 +70,27 @@ std::vector<u32> crc_tables() {
   return tables;
 }
 
+// Of the program, as it declares it: a host's buffer has the same bytes.
+std::vector<u32> table_of(const std::string& program) {
+  const auto program_of = [](const vyre::Linked& linked) { return get(optimise(linked)); };
+  for (const vyre::BufferDecl& buffer : program_of(Loaded(program).program).buffers) {
+    if (buffer.access != vyre::BufferAccess::Constant) continue;
+    const std::span<const std::byte> bytes = buffer.contents.bytes();
+    std::vector<u32> words(bytes.size() / 4);
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    return words;
+  }
+  return {};
+}
+
+// Pairs of texts of 20 to 63 letters of a small alphabet, one after the other: their bytes, and
+// where each begins.
+std::pair<std::vector<u32>, std::vector<u32>> texts() {
+  std::vector<u32> bounds{0};
+  for (const u32 word : random_words(2 * kPairs)) bounds.push_back(bounds.back() + 20 + word % 44);
+  return {random_words(bounds.back() / 4 + 1, 0x03030303), bounds};
+}
+
 std::vector<u32> dfa_table() {
   std::vector<u32> table = random_words(16 * 256, 0xf);
   for (u32& state : table) state *= 256;
@@ -77,6 +104,14 @@ std::vector<std::function<Workload()>> workloads() {
   constexpr u32 kSide = kMandelbrotSide;
   constexpr std::size_t kElements = std::size_t{kMatmulSide} * kMatmulSide;
   constexpr std::size_t kCells = std::size_t{kLifeColumns} * kLifeRows;
+  const auto stream = [=](const char* name, unsigned operands, u32 size) -> Workload {
+    Workload all{
+        name, "byte", kStreamBytes, (operands + 1.0) * kStreamBytes, {kStreamBytes / size / 64},
+        {},   {64}};
+    for (unsigned i = 0; i < operands; ++i) all.buffers.push_back(random_words(kStreamBytes / 4));
+    all.buffers.push_back(zeros(kStreamBytes / 4));
+    return all;
+  };
   return {
       [=]() -> Workload {
         return {"xor",
@@ -167,6 +202,60 @@ std::vector<std::function<Workload()>> workloads() {
                 {random_words(256 * std::size_t{kCrcBlocks}), crc_tables(), zeros(kCrcBlocks)},
                 {2}};
       },
+      [=]() { return stream("copy_u8", 1, 1); },
+      [=]() { return stream("add_u8", 2, 1); },
+      [=]() { return stream("add_i8", 2, 1); },
+      [=]() { return stream("add_u16", 2, 2); },
+      [=]() -> Workload {
+        return {"sbox",
+                "lookup",
+                16.0 * kSboxBytes,
+                0,
+                {kSboxBytes / 64},
+                {random_words(kSboxBytes / 4), zeros(kSboxBytes / 4)},
+                {64},
+                false,
+                "sbox_buffer",
+                table_of("sbox")};
+      },
+      [=]() -> Workload {
+        return {"crc_bytes",
+                "byte",
+                1024.0 * kCrcBlocks,
+                0,
+                {kCrcBlocks / 64},
+                {random_words(256 * std::size_t{kCrcBlocks}), zeros(kCrcBlocks)},
+                {2},
+                false,
+                "crc_bytes_buffer",
+                table_of("crc_bytes")};
+      },
+      [=]() -> Workload {
+        return {"sum",         "word",        kBlocks,
+                4.0 * kBlocks, {kScanBlocks}, {random_words(kBlocks), zeros(kScanBlocks)},
+                {64}};
+      },
+      [=]() -> Workload {
+        return {"scan_add",    "word",        kBlocks,
+                8.0 * kBlocks, {kScanBlocks}, {random_words(kBlocks), zeros(kBlocks)},
+                {64}};
+      },
+      [=]() -> Workload {
+        auto [text, bounds] = texts();
+        return {"levenshtein",
+                "pair",
+                kPairs,
+                0,
+                {kPairs / 64},
+                {std::move(text), std::move(bounds), zeros(kPairs)},
+                {4}};
+      },
+      [=]() -> Workload {
+        return {"radix_sort",   "key",
+                256.0 * kTiles, 0,
+                {kTiles},       {random_words(256 * std::size_t{kTiles})},
+                {16},           true};
+      },
   };
 }
 
@@ -223,9 +312,10 @@ std::vector<u32> words_of(const vyre::DeviceBuffer& buffer) {
   return words;
 }
 
-struct Best {
-  double cpp = 0;  // ratios: their time by vyre's
+struct Best {  // ratios: their time by vyre's; 0 where there is nothing to compare with
+  double cpp = 0;
   double pocl = 0;
+  double table = 0;  // in a buffer of the host
 };
 
 Best compare(vyre::Device& device, Pocl* pocl, const Workload& workload, int runs, bool all) {
@@ -261,6 +351,17 @@ Best compare(vyre::Device& device, Pocl* pocl, const Workload& workload, int run
         run_job(job);
       });
     }
+  }
+  std::unique_ptr<Loaded> other;
+  std::unique_ptr<Resident> from_buffer;
+  if (!workload.other.empty()) {
+    Buffers buffers = workload.buffers;
+    buffers.insert(buffers.end() - 1, workload.table);
+    other = std::make_unique<Loaded>(workload.other);
+    from_buffer =
+        std::make_unique<Resident>(device, *other, workload.grid, on_device(device, buffers));
+    runners.push_back({"buffer", "", [&] { return from_buffer->run(); }, [] {},
+                       [&] { return words_of(from_buffer->last()); }});
   }
   if (workload.name == "xor") add("halide", "", [&] { halide_xor(pointers.data()); });
   if (workload.name == "life") add("halide", "", [&] { halide_life(pointers.data()); });
@@ -314,8 +415,11 @@ Best compare(vyre::Device& device, Pocl* pocl, const Workload& workload, int run
               workload.unit);
   workload.bytes > 0 ? std::printf("%6.1f GB/s", workload.bytes / took * 1e-9)
                      : std::printf("%11s", "");
-  std::printf("  %6.2f  %6.2f  %6.2f", clang, gcc, opencl);
-  halide > 0 ? std::printf("  %6.2f\n", halide) : std::printf("       -\n");
+  const double table = best("buffer");
+  for (const double ratio : {clang, gcc, opencl, halide, table}) {
+    ratio > 0 ? std::printf("  %6.2f", ratio) : std::printf("       -");
+  }
+  std::printf("\n");
   for (const Runner& runner : runners) {
     if (!all || runner.kind == "vyre") continue;
     const double its = median(runner.seconds);
@@ -323,7 +427,7 @@ Best compare(vyre::Device& device, Pocl* pocl, const Workload& workload, int run
                 its / workload.amount * 1e9, its / took);
   }
   std::fflush(stdout);
-  return {std::min(clang, gcc), opencl};
+  return {std::min(clang, gcc), opencl, table};
 }
 
 int run(int runs, const std::string& only, bool all) {
@@ -333,8 +437,8 @@ int run(int runs, const std::string& only, bool all) {
   std::printf("cpu: %s; pocl: %s; medians of %d runs\n\n", device->info().name.c_str(),
               pocl != nullptr ? pocl->device().c_str() : error.c_str(), runs);
   std::printf("%-11s %21s %11s  their time by vyre's: the best of\n", "", "vyre", "");
-  std::printf("%-11s %21s %11s  %6s  %6s  %6s  %6s\n", "", "", "", "clang", "g++", "pocl",
-              "Halide");
+  std::printf("%-11s %21s %11s  %6s  %6s  %6s  %6s  %6s\n", "", "", "", "clang", "g++", "pocl",
+              "Halide", "buffer");
   std::vector<Best> ratios;
   std::vector<std::string> costs;
   for (const auto& make : workloads()) {
@@ -350,18 +454,25 @@ int run(int runs, const std::string& only, bool all) {
                   (checks.with / checks.without - 1) * 100, checks.time);
     costs.emplace_back(checks.error.empty() ? line : workload.name + ": " + checks.error + "\n");
   }
-  const auto mean = [&](double Best::* of) {
+  const auto summarise = [&](const char* what, double Best::* of) {
     double sum = 0;
-    for (const Best& each : ratios) sum += std::log(each.*of);
-    return std::exp(sum / static_cast<double>(ratios.size()));
+    double least = INFINITY;
+    int count = 0;
+    for (const Best& each : ratios) {
+      if (each.*of == 0) continue;
+      ++count;
+      sum += std::log(each.*of);
+      least = std::min(least, each.*of);
+    }
+    if (count > 0)
+      std::printf("%s: geometric mean %.2f, least %.2f\n", what, std::exp(sum / count), least);
   };
-  const auto least = [&](double Best::* of) { return std::ranges::min(ratios, {}, of).*of; };
-  std::printf("\nbetter C++: geometric mean %.2f, least %.2f", mean(&Best::cpp), least(&Best::cpp));
-  if (pocl != nullptr) {
-    std::printf("; pocl: geometric mean %.2f, least %.2f", mean(&Best::pocl), least(&Best::pocl));
-  }
+  std::printf("\n");
+  summarise("better C++", &Best::cpp);
+  summarise("pocl", &Best::pocl);
+  summarise("tables, beside the same in a host's buffer", &Best::table);
   std::printf(
-      "\n\nbounds checks: instructions that a few workgroups run with and without them, and\n"
+      "\nbounds checks: instructions that a few workgroups run with and without them, and\n"
       "the time without them by that with them, for all\n");
   for (const std::string& line : costs) std::printf("%s", line.c_str());
   return 0;

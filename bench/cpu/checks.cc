@@ -63,13 +63,19 @@ constexpr std::uint64_t kRow = 4096;
 std::vector<std::uint64_t> arguments_of(const vyre::Lowered& lowered, const vyre::Linked& linked,
                                         const std::vector<std::vector<u32>>& buffers,
                                         const vyre::Grid& grid, std::uint64_t& groups) {
-  std::vector<std::uint64_t> all;
+  using vyre::CpuArgument;
+  const std::size_t count = count_declared(lowered.program.buffers);
+  std::vector<std::uint64_t> all(argument_at(count, CpuArgument::Count));
+  const auto argument = [&](CpuArgument which, std::size_t axis = 0) -> std::uint64_t& {
+    return all[argument_at(count, which) + axis];
+  };
   std::size_t next = 0;
-  for (const vyre::BufferDecl& buffer : lowered.program.buffers) {
-    const bool own = buffer.access == vyre::BufferAccess::Workgroup;
-    all.push_back(own ? 0 : reinterpret_cast<std::uint64_t>(buffers[next].data()));
-    all.push_back(own ? 0 : buffers[next].size() * 4 / vyre::stride(buffer.element));
-    if (!own) ++next;
+  for (std::size_t i = 0; i < count; ++i) {
+    const vyre::BufferDecl& buffer = lowered.program.buffers[i];
+    if (!is_bound(buffer.access)) continue;
+    all[2 * i] = reinterpret_cast<std::uint64_t>(buffers[next].data());
+    all[2 * i + 1] = buffers[next].size() * 4 / vyre::stride(buffer.element);
+    ++next;
   }
   groups = 1;
   std::array<std::uint64_t, 3> invocations{};
@@ -77,12 +83,15 @@ std::vector<std::uint64_t> arguments_of(const vyre::Lowered& lowered, const vyre
     invocations[axis] = std::uint64_t{grid[axis]} * linked.program().workgroup_size[axis];
     const bool is_free = lowered.launch.is_free && axis == 0;
     const std::uint64_t size = is_free ? kRow : lowered.program.workgroup_size[axis];
-    all.push_back((invocations[axis] + size - 1) / size);
-    groups *= all.back();
+    argument(CpuArgument::GridX, axis) = grid[axis];
+    argument(CpuArgument::GroupsX, axis) = (invocations[axis] + size - 1) / size;
+    groups *= argument(CpuArgument::GroupsX, axis);
   }
   static const char never = 0;
-  all.insert(all.end(), {invocations[0], invocations[1], kRow, std::uint64_t{0},
-                         reinterpret_cast<std::uint64_t>(&never)});
+  argument(CpuArgument::InvocationsX) = invocations[0];
+  argument(CpuArgument::InvocationsY) = invocations[1];
+  argument(CpuArgument::RowSize) = kRow;
+  argument(CpuArgument::Stop) = reinterpret_cast<std::uint64_t>(&never);
   return all;
 }
 

@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <utility>
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define BENCH_AVX512 1
@@ -23,6 +24,8 @@ namespace bench {
 namespace {
 
 using i32 = std::int32_t;
+using i8 = std::int8_t;
+using u8 = std::uint8_t;
 using u16 = std::uint16_t;
 using u64 = std::uint64_t;
 
@@ -676,6 +679,241 @@ void crc32_streams(u32* const* buffers, u32 begin, u32 end) {
   }
 }
 
+// --- Streams of narrow elements
+
+constexpr u32 kStreamPiece = 1 << 19;  // bytes
+
+template <class T>
+T* piece_of(u32* buffer, u32 piece) {
+  return reinterpret_cast<T*>(reinterpret_cast<u8*>(buffer) + piece * kStreamPiece);
+}
+
+void copy_plain(u32* const* buffers, u32 begin, u32 end) {
+  for (u32 piece = begin; piece < end; ++piece) {
+    std::copy_n(piece_of<u8>(buffers[0], piece), kStreamPiece, piece_of<u8>(buffers[1], piece));
+  }
+}
+
+void copy_nt(u32* const* buffers, u32 begin, u32 end) {
+  constexpr u32 kWords = kStreamPiece / 4;
+  for (u32 i = begin * kWords; i < end * kWords; i += kLanes) {
+    stream(buffers[1] + i, load(buffers[0] + i));
+  }
+  _mm_sfence();
+}
+
+template <class T>
+void add_plain(u32* const* buffers, u32 begin, u32 end) {
+  for (u32 piece = begin; piece < end; ++piece) {
+    const T* __restrict left = piece_of<T>(buffers[0], piece);
+    const T* __restrict right = piece_of<T>(buffers[1], piece);
+    T* __restrict out = piece_of<T>(buffers[2], piece);
+    for (u32 i = 0; i < kStreamPiece / sizeof(T); ++i) out[i] = static_cast<T>(left[i] + right[i]);
+  }
+}
+
+template <class T>
+void add_nt(u32* const* buffers, u32 begin, u32 end) {
+  typedef T Elements __attribute__((vector_size(sizeof(Vector)), may_alias));
+  constexpr u32 kWords = kStreamPiece / 4;
+  for (u32 i = begin * kWords; i < end * kWords; i += kLanes) {
+    const auto left = reinterpret_cast<Elements>(load(buffers[0] + i));
+    const auto right = reinterpret_cast<Elements>(load(buffers[1] + i));
+    stream(buffers[2] + i, reinterpret_cast<Vector>(left + right));
+  }
+  _mm_sfence();
+}
+
+// --- sbox
+
+constexpr u32 kSboxPiece = 1 << 14;  // bytes
+
+alignas(64) constexpr u8 kSbox[256] = {
+    0x63, 0x7c, 0x77, 0x7b, 0xf2, 0x6b, 0x6f, 0xc5, 0x30, 0x01, 0x67, 0x2b, 0xfe, 0xd7, 0xab, 0x76,
+    0xca, 0x82, 0xc9, 0x7d, 0xfa, 0x59, 0x47, 0xf0, 0xad, 0xd4, 0xa2, 0xaf, 0x9c, 0xa4, 0x72, 0xc0,
+    0xb7, 0xfd, 0x93, 0x26, 0x36, 0x3f, 0xf7, 0xcc, 0x34, 0xa5, 0xe5, 0xf1, 0x71, 0xd8, 0x31, 0x15,
+    0x04, 0xc7, 0x23, 0xc3, 0x18, 0x96, 0x05, 0x9a, 0x07, 0x12, 0x80, 0xe2, 0xeb, 0x27, 0xb2, 0x75,
+    0x09, 0x83, 0x2c, 0x1a, 0x1b, 0x6e, 0x5a, 0xa0, 0x52, 0x3b, 0xd6, 0xb3, 0x29, 0xe3, 0x2f, 0x84,
+    0x53, 0xd1, 0x00, 0xed, 0x20, 0xfc, 0xb1, 0x5b, 0x6a, 0xcb, 0xbe, 0x39, 0x4a, 0x4c, 0x58, 0xcf,
+    0xd0, 0xef, 0xaa, 0xfb, 0x43, 0x4d, 0x33, 0x85, 0x45, 0xf9, 0x02, 0x7f, 0x50, 0x3c, 0x9f, 0xa8,
+    0x51, 0xa3, 0x40, 0x8f, 0x92, 0x9d, 0x38, 0xf5, 0xbc, 0xb6, 0xda, 0x21, 0x10, 0xff, 0xf3, 0xd2,
+    0xcd, 0x0c, 0x13, 0xec, 0x5f, 0x97, 0x44, 0x17, 0xc4, 0xa7, 0x7e, 0x3d, 0x64, 0x5d, 0x19, 0x73,
+    0x60, 0x81, 0x4f, 0xdc, 0x22, 0x2a, 0x90, 0x88, 0x46, 0xee, 0xb8, 0x14, 0xde, 0x5e, 0x0b, 0xdb,
+    0xe0, 0x32, 0x3a, 0x0a, 0x49, 0x06, 0x24, 0x5c, 0xc2, 0xd3, 0xac, 0x62, 0x91, 0x95, 0xe4, 0x79,
+    0xe7, 0xc8, 0x37, 0x6d, 0x8d, 0xd5, 0x4e, 0xa9, 0x6c, 0x56, 0xf4, 0xea, 0x65, 0x7a, 0xae, 0x08,
+    0xba, 0x78, 0x25, 0x2e, 0x1c, 0xa6, 0xb4, 0xc6, 0xe8, 0xdd, 0x74, 0x1f, 0x4b, 0xbd, 0x8b, 0x8a,
+    0x70, 0x3e, 0xb5, 0x66, 0x48, 0x03, 0xf6, 0x0e, 0x61, 0x35, 0x57, 0xb9, 0x86, 0xc1, 0x1d, 0x9e,
+    0xe1, 0xf8, 0x98, 0x11, 0x69, 0xd9, 0x8e, 0x94, 0x9b, 0x1e, 0x87, 0xe9, 0xce, 0x55, 0x28, 0xdf,
+    0x8c, 0xa1, 0x89, 0x0d, 0xbf, 0xe6, 0x42, 0x68, 0x41, 0x99, 0x2d, 0x0f, 0xb0, 0x54, 0xbb, 0x16};
+
+void sbox_plain(u32* const* buffers, u32 begin, u32 end) {
+  const auto* data = reinterpret_cast<const u8*>(buffers[0]);
+  auto* out = reinterpret_cast<u8*>(buffers[1]);
+  for (u32 i = begin * kSboxPiece; i < end * kSboxPiece; ++i) {
+    u8 x = data[i];
+    for (u32 round = 0; round < 16; ++round) x = kSbox[x ^ round];
+    out[i] = x;
+  }
+}
+
+#if BENCH_AVX512
+// The words of the table that begin with the bytes, 16 at a time, in four chains.
+void sbox_gathers(u32* const* buffers, u32 begin, u32 end) {
+  constexpr u32 kChains = 4;
+  const auto* data = reinterpret_cast<const u8*>(buffers[0]);
+  auto* out = reinterpret_cast<u8*>(buffers[1]);
+  alignas(64) u8 table[256 + 4] = {};
+  std::copy_n(kSbox, 256, table);
+  for (u32 i = begin * kSboxPiece; i < end * kSboxPiece; i += 16 * kChains) {
+    Vector x[kChains];
+    for (u32 j = 0; j < kChains; ++j) {
+      x[j] =
+          _mm512_cvtepu8_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(data + i + 16 * j)));
+    }
+    for (u32 round = 0; round < 16; ++round) {
+      for (u32 j = 0; j < kChains; ++j) {
+        x[j] = _mm512_i32gather_epi32(_mm512_xor_si512(x[j], splat(round)), table, 1) & splat(0xff);
+      }
+    }
+    for (u32 j = 0; j < kChains; ++j) {
+      _mm_store_si128(reinterpret_cast<__m128i*>(out + i + 16 * j), _mm512_cvtepi32_epi8(x[j]));
+    }
+  }
+}
+#endif
+
+#if defined(__AVX512VBMI__)
+// The table in four registers.
+void sbox_permutes(u32* const* buffers, u32 begin, u32 end) {
+  Vector table[4];
+  for (u32 k = 0; k < 4; ++k) table[k] = _mm512_load_si512(kSbox + 64 * k);
+  constexpr u32 kWords = kSboxPiece / 4;
+  for (u32 i = begin * kWords; i < end * kWords; i += 16) {
+    Vector x = load(buffers[0] + i);
+    for (u32 round = 0; round < 16; ++round) {
+      x = _mm512_xor_si512(x, _mm512_set1_epi8(static_cast<char>(round)));
+      const Vector low = _mm512_permutex2var_epi8(table[0], x, table[1]);
+      const Vector high = _mm512_permutex2var_epi8(table[2], x, table[3]);
+      x = _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(x), high);
+    }
+    store(buffers[1] + i, x);
+  }
+}
+#endif
+
+// --- crc_bytes
+
+constexpr auto kCrcTable = [] {
+  struct Table {
+    u32 words[256];
+  } table{};
+  for (u32 byte = 0; byte < 256; ++byte) {
+    u32 state = byte;
+    for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1) * 0xedb88320u;
+    table.words[byte] = state;
+  }
+  return table;
+}();
+
+u32 crc_step(u32 state, u32 byte) { return state >> 8 ^ kCrcTable.words[(state ^ byte) & 0xff]; }
+
+void crc_bytes_plain(u32* const* buffers, u32 begin, u32 end) {
+  for (u32 i = begin * kCrcPiece; i < end * kCrcPiece; ++i) {
+    u32 state = 0xffffffff;
+    for (u32 k = 0; k < 256; ++k) {
+      const u32 word = buffers[0][i * 256 + k];
+      for (u32 shift = 0; shift < 32; shift += 8) state = crc_step(state, word >> shift);
+    }
+    buffers[1][i] = ~state;
+  }
+}
+
+// Eight blocks in turns, as in dfa_streams.
+void crc_bytes_streams(u32* const* buffers, u32 begin, u32 end) {
+  constexpr u32 kStreams = 8;
+  for (u32 i = begin * kCrcPiece; i < end * kCrcPiece; i += kStreams) {
+    const u32* data = buffers[0] + i * 256;
+    u64 state[kStreams];
+    std::fill_n(state, kStreams, 0xffffffff);
+    for (u32 k = 0; k < 256; ++k) {
+      if (k % 16 == 0) {
+        for (u32 j = 0; j < kStreams; ++j) {
+          _mm_prefetch(data + (kStreams + j) * 256 + k, _MM_HINT_T0);
+        }
+      }
+#pragma GCC unroll 4
+      for (u32 shift = 0; shift < 32; shift += 8) {
+#pragma GCC unroll 8
+        for (u32 j = 0; j < kStreams; ++j) {
+          state[j] = crc_step(static_cast<u32>(state[j]), data[j * 256 + k] >> shift);
+          keep_scalar(state[j]);
+        }
+      }
+    }
+    for (u32 j = 0; j < kStreams; ++j) buffers[1][i + j] = ~static_cast<u32>(state[j]);
+  }
+}
+
+// --- sum
+
+void sum_plain(u32* const* buffers, u32 begin, u32 end) {
+  for (u32 block = begin * kScanPiece; block < end * kScanPiece; ++block) {
+    u32 sum = 0;
+    for (u32 k = 0; k < 256; ++k) sum += buffers[0][block * 256 + k];
+    buffers[1][block] = sum;
+  }
+}
+
+// --- levenshtein
+
+constexpr u32 kPairPiece = 512;
+
+void levenshtein_plain(u32* const* buffers, u32 begin, u32 end) {
+  const auto* text = reinterpret_cast<const u8*>(buffers[0]);
+  for (u32 pair = begin * kPairPiece; pair < end * kPairPiece; ++pair) {
+    const u32* bounds = buffers[1] + pair * 2;
+    const u32 length = bounds[2] - bounds[1];
+    u32 row[65];
+    for (u32 j = 0; j <= length; ++j) row[j] = j;
+    for (u32 i = bounds[0]; i < bounds[1]; ++i) {
+      u32 diagonal = row[0];
+      row[0] = i - bounds[0] + 1;
+      for (u32 j = 0; j < length; ++j) {
+        const u32 replaced = diagonal + u32{text[bounds[1] + j] != text[i]};
+        diagonal = row[j + 1];
+        row[j + 1] = std::min(replaced, std::min(row[j], diagonal) + 1);
+      }
+    }
+    buffers[2][pair] = row[length];
+  }
+}
+
+// --- radix_sort
+
+constexpr u32 kTilePiece = 64;
+
+// Byte after byte from the lowest.
+void radix_sort_bytes(u32* const* buffers, u32 begin, u32 end) {
+  for (u32 tile = begin * kTilePiece; tile < end * kTilePiece; ++tile) {
+    u32* keys = buffers[0] + tile * 256;
+    u32 other[256];
+    for (u32 shift = 0; shift < 32; shift += 8) {
+      u32 at[256] = {};
+      for (u32 i = 0; i < 256; ++i) ++at[keys[i] >> shift & 0xff];
+      u32 before = 0;
+      for (u32& count : at) before += std::exchange(count, before);
+      for (u32 i = 0; i < 256; ++i) other[at[keys[i] >> shift & 0xff]++] = keys[i];
+      std::copy_n(other, 256, keys);
+    }
+  }
+}
+
+void radix_sort_library(u32* const* buffers, u32 begin, u32 end) {
+  for (u32 tile = begin * kTilePiece; tile < end * kTilePiece; ++tile) {
+    std::sort(buffers[0] + tile * 256, buffers[0] + tile * 256 + 256);
+  }
+}
+
 constexpr Peer kPeers[] = {
     {"xor", "plain", kXorWords / kXorPiece, xor_plain},
     {"xor", "nt", kXorWords / kXorPiece, xor_nt},
@@ -695,12 +933,33 @@ constexpr Peer kPeers[] = {
     {"life", "plain", kLifeRows / kLifePiece, life_plain},
     {"crc32", "plain", kCrcBlocks / kCrcPiece, crc32_plain},
     {"crc32", "streams", kCrcBlocks / kCrcPiece, crc32_streams},
+    {"copy_u8", "plain", kStreamBytes / kStreamPiece, copy_plain},
+    {"copy_u8", "nt", kStreamBytes / kStreamPiece, copy_nt},
+    {"add_u8", "plain", kStreamBytes / kStreamPiece, add_plain<u8>},
+    {"add_u8", "nt", kStreamBytes / kStreamPiece, add_nt<u8>},
+    {"add_i8", "plain", kStreamBytes / kStreamPiece, add_plain<i8>},
+    {"add_i8", "nt", kStreamBytes / kStreamPiece, add_nt<i8>},
+    {"add_u16", "plain", kStreamBytes / kStreamPiece, add_plain<u16>},
+    {"add_u16", "nt", kStreamBytes / kStreamPiece, add_nt<u16>},
+    {"sbox", "plain", kSboxBytes / kSboxPiece, sbox_plain},
+    {"crc_bytes", "plain", kCrcBlocks / kCrcPiece, crc_bytes_plain},
+    {"crc_bytes", "streams", kCrcBlocks / kCrcPiece, crc_bytes_streams},
+    {"sum", "plain", kScanBlocks / kScanPiece, sum_plain},
+    {"scan_add", "plain", kScanBlocks / kScanPiece, scan_plain},
+    {"levenshtein", "plain", kPairs / kPairPiece, levenshtein_plain},
+    {"radix_sort", "bytes", kTiles / kTilePiece, radix_sort_bytes},
+    {"radix_sort", "library", kTiles / kTilePiece, radix_sort_library},
 #if BENCH_AVX512
     {"philox", "nt", kPhiloxCounters / kPhiloxPiece, philox_nt},
     {"sha256", "blocked", kShaBlocks / kShaPiece, sha256_blocked},
     {"mandelbrot", "tiles", kMandelbrotSide / kMandelbrotPiece, mandelbrot_tiles},
     {"scan", "nt", kScanBlocks / kScanPiece, scan_nt},
+    {"scan_add", "nt", kScanBlocks / kScanPiece, scan_nt},
+    {"sbox", "gathers", kSboxBytes / kSboxPiece, sbox_gathers},
     {"life", "nt", kLifeRows / kLifePiece, life_nt},
+#endif
+#if defined(__AVX512VBMI__)
+    {"sbox", "permutes", kSboxBytes / kSboxPiece, sbox_permutes},
 #endif
 };
 

@@ -21,6 +21,10 @@ inline constexpr u32 kMatmulSide = 512;
 inline constexpr u32 kLifeColumns = 4096;
 inline constexpr u32 kLifeRows = 2048;
 inline constexpr u32 kCrcBlocks = 16 << 10;
+inline constexpr u32 kStreamBytes = 64 << 20;
+inline constexpr u32 kSboxBytes = 4 << 20;
+inline constexpr u32 kPairs = 64 << 10;  // of texts that are compared
+inline constexpr u32 kTiles = 16 << 10;  // that are sorted
 
 // Runs the pieces [begin, end) of a workload. `buffers` are those of the program, in the order of
 // declaration, without workgroup memory.

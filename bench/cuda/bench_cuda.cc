@@ -8,7 +8,8 @@
 // is the fastest peer with the algorithm of the program, `best` the fastest one of all. The limit
 // of a workload is what takes longest of all that it cannot do without: moving its bytes, as fast
 // as the faster of two copies of this run, or instructions that only one kind of unit has, at the
-// highest clock. --all lists every peer and variant.
+// highest clock. Tables of programs are also compared with the same from a buffer of the host: the
+// variant `buffer`. --all lists every peer and variant.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -58,6 +59,9 @@ struct Workload {
   Buffers inputs;     // in the order of declaration, without the last buffer
   u64 output_words;   // of the last one, which is written, and zero before
   bool adds = false;  // to what it holds
+  // Another program that does the same, with a table that this one has in a buffer before the last.
+  std::string other = {};
+  std::vector<u32> table = {};
 };
 
 // The same words every time.
@@ -95,6 +99,20 @@ std::vector<std::function<Workload()>> workloads() {
   constexpr u64 kScanWords = 256 * u64{kScanBlocks};
   constexpr u64 kElements = u64{kMatmulSide} * kMatmulSide;
   constexpr u64 kCells = u64{kLifeColumns} * kLifeRows;
+  const auto stream = [](const char* name, u32 operands, u32 size) -> Workload {
+    Workload all{name,
+                 name,
+                 "",
+                 0,
+                 (operands + 1.0) * kStreamBytes,
+                 kIssue,
+                 0,
+                 {kStreamBytes / size / 64},
+                 {},
+                 kStreamBytes / 4};
+    for (u32 i = 0; i < operands; ++i) all.inputs.push_back(random_words(kStreamBytes / 4));
+    return all;
+  };
   const auto histogram = [](const char* name, std::vector<u32> data) -> Workload {
     return {name,
             "histogram",
@@ -223,6 +241,61 @@ std::vector<std::function<Workload()>> workloads() {
                      kCrcBlocks};
         std::fill_n(crc.inputs[0].begin(), 256, 0);
         return crc;
+      },
+      [=]() { return stream("copy_u8", 1, 1); },
+      [=]() { return stream("add_u8", 2, 1); },
+      [=]() { return stream("add_i8", 2, 1); },
+      [=]() { return stream("add_u16", 2, 2); },
+      []() -> Workload {
+        return {"sbox",
+                "sbox",
+                "lookup",
+                16.0 * kSboxBytes,
+                2.0 * kSboxBytes,
+                kIssue,
+                0,
+                {kSboxBytes / 64},
+                {random_words(kSboxBytes / 4)},
+                kSboxBytes / 4,
+                false,
+                "sbox_buffer",
+                sbox_words()};
+      },
+      []() -> Workload {
+        const std::vector<u32> tables = crc_tables();
+        Workload crc{"crc_bytes",
+                     "crc_bytes",
+                     "",
+                     0,
+                     1024.0 * kCrcBlocks,
+                     kIssue,
+                     0,
+                     {kCrcBlocks / 64},
+                     {random_words(256 * u64{kCrcBlocks})},
+                     kCrcBlocks,
+                     false,
+                     "crc_bytes_buffer",
+                     {tables.end() - 256, tables.end()}};
+        std::fill_n(crc.inputs[0].begin(), 256, 0);
+        return crc;
+      },
+      []() -> Workload {
+        return {"sum",
+                "sum",
+                "",
+                0,
+                4.0 * kScanWords,
+                kIssue,
+                0,
+                {kScanBlocks},
+                {random_words(kScanWords)},
+                kScanBlocks};
+      },
+      []() -> Workload {
+        return {"scan_add", "scan_add",       "",
+                0,          8.0 * kScanWords, kIssue,
+                0,          {kScanBlocks},    {random_words(kScanWords)},
+                kScanWords};
       },
       []() -> Workload {
         // In each of 24 rounds, in halves of 32 bits: functions of three words, two for each of 5
@@ -359,7 +432,7 @@ vyre::DispatchFacts facts_of(const vyre::Program& program, const Workload& workl
   std::size_t next = 0;
   for (const vyre::BufferDecl& buffer : program.buffers) {
     std::vector<u32>& uniform = facts.uniforms.emplace_back();
-    if (buffer.access == vyre::BufferAccess::Workgroup) {
+    if (!is_bound(buffer.access)) {
       facts.lengths.push_back(buffer.count);
       continue;
     }
@@ -393,6 +466,7 @@ struct Row {
   const Runner* best = nullptr;
   double general = 0;  // what checks add, as a part of the time without them
   double special = 0;
+  double table = 0;  // the time from a host's buffer by that from the program's table
   std::vector<Runner> runners;
 
   double ratio(const Runner& peer) const { return peer.took / seconds; }
@@ -457,6 +531,16 @@ Row compare(vyre::Device& device, const Machine& machine, Workload& workload, in
                              });
                            }});
   }
+  std::unique_ptr<Loaded> other;
+  std::unique_ptr<Resident> from_buffer;
+  if (!workload.other.empty()) {
+    Workload same = workload;
+    same.inputs.push_back(workload.table);
+    other = std::make_unique<Loaded>(workload.other);
+    from_buffer =
+        std::make_unique<Resident>(device, *other, workload.grid, on_device(device, same));
+    row.runners.push_back({"buffer", false, false, [&] { return from_buffer->run(kLaunches); }});
+  }
   for (const Peer& peer : peers()) {
     if (peer.program != workload.program) continue;
     row.runners.push_back({peer.name, true, peer.is_same, [&, launch = peer.launch] {
@@ -492,6 +576,9 @@ Row compare(vyre::Device& device, const Machine& machine, Workload& workload, in
       }
       continue;
     }
+    if (runner.name == "buffer") {
+      output.fill(get(read_buffer(from_buffer->last())));
+    }
     const u64 different = count_differences(output.words(), expected.words(), workload.output_words,
                                             reinterpret_cast<u64*>(count.words()));
     if (different != 0) {
@@ -518,6 +605,8 @@ Row compare(vyre::Device& device, const Machine& machine, Workload& workload, in
   };
   row.general = took("general") / took("general, no checks") - 1;
   row.special = took("special") / took("special, no checks") - 1;
+  const auto buffer = std::ranges::find(row.runners, "buffer", &Runner::name);
+  if (buffer != row.runners.end()) row.table = row.ratio(*buffer);
   // From here on variants go by their names.
   std::vector<std::string> names(row.runners.size());
   for (const char* name : {"general", "general, no checks", "special", "special, no checks"}) {
@@ -621,6 +710,11 @@ int run(int runs, const std::string& only, bool all, bool json) {
               std::exp(sum / static_cast<double>(rows.size())), least);
   if (rows[0].name == "xor") {
     std::printf("stream: %.1f %% of the copy (goal 92)\n", rows[0].share * 100);
+  }
+  for (const Row& row : rows) {
+    if (row.table == 0) continue;
+    std::printf("table of %s: %.3f of the time from a host's buffer (goal 1)\n", row.name.c_str(),
+                1 / row.table);
   }
   std::printf("checks: %.1f %% at most where sizes are known (goal 2)\n", most_checks * 100);
   return 0;

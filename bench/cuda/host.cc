@@ -179,6 +179,29 @@ u32 life(const std::vector<u32>& board, u64 cell) {
   return neighbours == 3 || (neighbours == 2 && board[cell] == 1);
 }
 
+// Of AES: the inverse in the field of 256 elements, and an affine map.
+u32 sbox(u32 x) {
+  u32 inverse = x;  // x to the power of 254
+  const auto times = [](u32 a, u32 b) {
+    u32 product = 0;
+    for (; b != 0; b >>= 1, a = (a << 1 ^ (a >> 7) * 0x11b) & 0x1ff) product ^= (b & 1) * a;
+    return product;
+  };
+  for (int i = 0; i < 6; ++i) inverse = times(times(inverse, inverse), x);
+  inverse = times(inverse, inverse);
+  u32 mapped = 0x63;
+  for (int turn = 0; turn < 5; ++turn) mapped ^= (inverse << turn | inverse >> (8 - turn)) & 0xff;
+  return mapped;
+}
+
+// The same for each of several elements in a word.
+template <class Each>
+u32 each_of(u32 bits, Each each) {
+  u32 all = 0;
+  for (u32 at = 0; at < 32; at += bits) all |= (each(at) & (bits == 16 ? 0xffff : 0xff)) << at;
+  return all;
+}
+
 u32 word(std::string_view program, const Buffers& inputs, u64 index) {
   const std::vector<u32>& data = inputs[0];
   if (program == "xor") return data[index] ^ inputs[1][index];
@@ -193,7 +216,24 @@ u32 word(std::string_view program, const Buffers& inputs, u64 index) {
                       static_cast<u32>(index / columns));
   }
   if (program == "dfa") return dfa(inputs, index);
-  if (program == "scan") {
+  if (program == "copy_u8") return data[index];
+  if (program == "add_u8" || program == "add_i8" || program == "add_u16") {
+    return each_of(program == "add_u16" ? 16 : 8,
+                   [&](u32 at) { return (data[index] >> at) + (inputs[1][index] >> at); });
+  }
+  if (program == "sbox") {
+    return each_of(8, [&](u32 at) {
+      u32 x = data[index] >> at & 0xff;
+      for (u32 round = 0; round < 16; ++round) x = sbox(x ^ round);
+      return x;
+    });
+  }
+  if (program == "sum") {
+    u32 sum = 0;
+    for (u64 k = 0; k < 256; ++k) sum += data[index * 256 + k];
+    return sum;
+  }
+  if (program == "scan" || program == "scan_add") {
     u32 sum = 0;
     for (u64 k = index / 256 * 256; k <= index; ++k) sum += data[k];
     return sum;
@@ -205,7 +245,7 @@ u32 word(std::string_view program, const Buffers& inputs, u64 index) {
     return sum;
   }
   if (program == "life") return life(data, index);
-  if (program == "crc32") return crc(data, index);
+  if (program == "crc32" || program == "crc_bytes") return crc(data, index);
   if (program == "keccak") return keccak_word(inputs, index);
   std::abort();
 }
@@ -222,6 +262,12 @@ std::vector<u32> crc_tables() {
     }
   }
   return tables;
+}
+
+std::vector<u32> sbox_words() {
+  std::vector<u32> words(64);
+  for (u32 i = 0; i < 256; ++i) words[i / 4] |= sbox(i) << i % 4 * 8;
+  return words;
 }
 
 // By the shift register of FIPS 202.
@@ -262,7 +308,7 @@ std::vector<std::pair<u64, u32>> sample_words(std::string_view program, const Bu
   }
   // What the standards say of inputs that stand first: "abc", zeros, zeros.
   if (program == "sha256") samples.insert(samples.end(), {{0, 0xba7816bf}, {7, 0xf20015ad}});
-  if (program == "crc32") samples.emplace_back(0, 0xefb5af2e);
+  if (program == "crc32" || program == "crc_bytes") samples.emplace_back(0, 0xefb5af2e);
   if (program == "keccak") samples.insert(samples.end(), {{0, 0x40e1dde7}, {1, 0xf1258f79}});
   // Philox has a known answer for a key of zeros, which says that the samples here are right.
   if (program == "philox" &&

@@ -13,6 +13,7 @@ using Buffers = std::vector<std::vector<u32>>;
 
 // Inputs that need more than random words.
 std::vector<u32> crc_tables();
+std::vector<u32> sbox_words();  // of AES, four bytes in each
 std::vector<u32> keccak_constants();
 std::vector<u32> abc_block();  // of SHA-256: the text "abc", padded
 

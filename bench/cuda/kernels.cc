@@ -13,7 +13,7 @@ std::unique_ptr<PtxRun> PtxRun::load(const vyre::Program& program, const vyre::P
   run->block_ = kernel.block;
   run->shared_ = kernel.dynamic_shared;
   for (const vyre::BufferDecl& buffer : program.buffers) {
-    if (buffer.access == vyre::BufferAccess::Workgroup) continue;
+    if (!is_bound(buffer.access)) continue;
     run->strides_.push_back(vyre::stride(buffer.element));
   }
   const std::string text = vyre::ptx_header() + kernel.text;

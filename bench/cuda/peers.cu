@@ -649,6 +649,251 @@ void launch_keccak(u32* const* b) {
       <<<blocks_of(kKeccakStates, 128), 128>>>(wide(b[0]), wide(b[2]), kKeccakStates);
 }
 
+// --- Streams of narrow elements
+
+void launch_copy_vectors(u32* const* b) { launch_copy(b[0], b[1], kStreamBytes); }
+
+template <class T>
+__global__ void add_element(const T* __restrict__ left, const T* __restrict__ right,
+                            T* __restrict__ out, u32 n) {
+  const u32 i = thread_id();
+  if (i < n) out[i] = static_cast<T>(left[i] + right[i]);
+}
+template <class T>
+void launch_add_element(u32* const* b) {
+  constexpr u32 kCount = kStreamBytes / sizeof(T);
+  add_element<<<blocks_of(kCount, 256), 256>>>(reinterpret_cast<const T*>(b[0]),
+                                               reinterpret_cast<const T*>(b[1]),
+                                               reinterpret_cast<T*>(b[2]), kCount);
+}
+
+template <bool kBytes>
+__global__ void add_vector(const uint4* __restrict__ left, const uint4* __restrict__ right,
+                           uint4* __restrict__ out, u32 n) {
+  const u32 i = thread_id();
+  if (i >= n) return;
+  const uint4 l = left[i];
+  const uint4 r = right[i];
+  const auto add = [](u32 a, u32 b) { return kBytes ? __vadd4(a, b) : __vadd2(a, b); };
+  out[i] = make_uint4(add(l.x, r.x), add(l.y, r.y), add(l.z, r.z), add(l.w, r.w));
+}
+template <bool kBytes>
+void launch_add_vector(u32* const* b) {
+  constexpr u32 kCount = kStreamBytes / 16;
+  add_vector<kBytes>
+      <<<blocks_of(kCount, 256), 256>>>(vectors(b[0]), vectors(b[1]), vectors(b[2]), kCount);
+}
+
+// --- sbox
+
+__device__ const unsigned char kSbox[256] = {
+    0x63, 0x7c, 0x77, 0x7b, 0xf2, 0x6b, 0x6f, 0xc5, 0x30, 0x01, 0x67, 0x2b, 0xfe, 0xd7, 0xab, 0x76,
+    0xca, 0x82, 0xc9, 0x7d, 0xfa, 0x59, 0x47, 0xf0, 0xad, 0xd4, 0xa2, 0xaf, 0x9c, 0xa4, 0x72, 0xc0,
+    0xb7, 0xfd, 0x93, 0x26, 0x36, 0x3f, 0xf7, 0xcc, 0x34, 0xa5, 0xe5, 0xf1, 0x71, 0xd8, 0x31, 0x15,
+    0x04, 0xc7, 0x23, 0xc3, 0x18, 0x96, 0x05, 0x9a, 0x07, 0x12, 0x80, 0xe2, 0xeb, 0x27, 0xb2, 0x75,
+    0x09, 0x83, 0x2c, 0x1a, 0x1b, 0x6e, 0x5a, 0xa0, 0x52, 0x3b, 0xd6, 0xb3, 0x29, 0xe3, 0x2f, 0x84,
+    0x53, 0xd1, 0x00, 0xed, 0x20, 0xfc, 0xb1, 0x5b, 0x6a, 0xcb, 0xbe, 0x39, 0x4a, 0x4c, 0x58, 0xcf,
+    0xd0, 0xef, 0xaa, 0xfb, 0x43, 0x4d, 0x33, 0x85, 0x45, 0xf9, 0x02, 0x7f, 0x50, 0x3c, 0x9f, 0xa8,
+    0x51, 0xa3, 0x40, 0x8f, 0x92, 0x9d, 0x38, 0xf5, 0xbc, 0xb6, 0xda, 0x21, 0x10, 0xff, 0xf3, 0xd2,
+    0xcd, 0x0c, 0x13, 0xec, 0x5f, 0x97, 0x44, 0x17, 0xc4, 0xa7, 0x7e, 0x3d, 0x64, 0x5d, 0x19, 0x73,
+    0x60, 0x81, 0x4f, 0xdc, 0x22, 0x2a, 0x90, 0x88, 0x46, 0xee, 0xb8, 0x14, 0xde, 0x5e, 0x0b, 0xdb,
+    0xe0, 0x32, 0x3a, 0x0a, 0x49, 0x06, 0x24, 0x5c, 0xc2, 0xd3, 0xac, 0x62, 0x91, 0x95, 0xe4, 0x79,
+    0xe7, 0xc8, 0x37, 0x6d, 0x8d, 0xd5, 0x4e, 0xa9, 0x6c, 0x56, 0xf4, 0xea, 0x65, 0x7a, 0xae, 0x08,
+    0xba, 0x78, 0x25, 0x2e, 0x1c, 0xa6, 0xb4, 0xc6, 0xe8, 0xdd, 0x74, 0x1f, 0x4b, 0xbd, 0x8b, 0x8a,
+    0x70, 0x3e, 0xb5, 0x66, 0x48, 0x03, 0xf6, 0x0e, 0x61, 0x35, 0x57, 0xb9, 0x86, 0xc1, 0x1d, 0x9e,
+    0xe1, 0xf8, 0x98, 0x11, 0x69, 0xd9, 0x8e, 0x94, 0x9b, 0x1e, 0x87, 0xe9, 0xce, 0x55, 0x28, 0xdf,
+    0x8c, 0xa1, 0x89, 0x0d, 0xbf, 0xe6, 0x42, 0x68, 0x41, 0x99, 0x2d, 0x0f, 0xb0, 0x54, 0xbb, 0x16};
+
+// Sixteen bytes for each thread.
+template <class Table>
+__device__ __forceinline__ void sbox_bytes(const Table& table, const uint4* from, uint4* to) {
+  const uint4 four = *from;
+  const u32 words[4] = {four.x, four.y, four.z, four.w};
+  u32 out[4] = {};
+#pragma unroll
+  for (int k = 0; k < 16; ++k) {
+    u32 x = words[k / 4] >> k % 4 * 8 & 0xff;
+#pragma unroll
+    for (u32 round = 0; round < 16; ++round) x = table[x ^ round];
+    out[k / 4] |= x << k % 4 * 8;
+  }
+  *to = make_uint4(out[0], out[1], out[2], out[3]);
+}
+
+__global__ void sbox_global(const uint4* __restrict__ data, uint4* __restrict__ out, u32 n) {
+  const u32 i = thread_id();
+  if (i < n) sbox_bytes(kSbox, data + i, out + i);
+}
+void launch_sbox_global(u32* const* b) {
+  constexpr u32 kCount = kSboxBytes / 16;
+  sbox_global<<<blocks_of(kCount, 256), 256>>>(vectors(b[0]), vectors(b[1]), kCount);
+}
+
+__global__ void sbox_shared(const uint4* __restrict__ data, uint4* __restrict__ out, u32 n) {
+  __shared__ unsigned char own[256];
+  own[threadIdx.x] = kSbox[threadIdx.x];
+  __syncthreads();
+  const u32 i = thread_id();
+  if (i < n) sbox_bytes(own, data + i, out + i);
+}
+void launch_sbox_shared(u32* const* b) {
+  constexpr u32 kCount = kSboxBytes / 16;
+  sbox_shared<<<blocks_of(kCount, 256), 256>>>(vectors(b[0]), vectors(b[1]), kCount);
+}
+
+// --- crc_bytes
+
+__device__ u32 kCrcTable[256];
+__global__ void fill_crc_table() {
+  u32 state = threadIdx.x;
+  for (int bit = 0; bit < 8; ++bit) state = state >> 1 ^ (state & 1) * 0xedb88320u;
+  kCrcTable[threadIdx.x] = state;
+}
+void prepare_crc_table() {
+  static const bool once = [] {
+    fill_crc_table<<<1, 256>>>();
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+template <class Table>
+__device__ __forceinline__ u32 crc_bytes(const Table& table, const uint4* __restrict__ from) {
+  u32 state = 0xffffffff;
+  for (u32 k = 0; k < 64; ++k) {
+    const uint4 four = from[k];
+    const u32 words[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+    for (int byte = 0; byte < 16; ++byte) {
+      state = state >> 8 ^ table((state ^ words[byte / 4] >> byte % 4 * 8) & 0xff);
+    }
+  }
+  return ~state;
+}
+
+__global__ void crc_bytes_global(const uint4* __restrict__ data, u32* __restrict__ crcs, u32 n) {
+  const u32 i = thread_id();
+  if (i >= n) return;
+  crcs[i] = crc_bytes([](u32 index) { return __ldg(&kCrcTable[index]); }, data + i * 64);
+}
+void launch_crc_bytes_global(u32* const* b) {
+  prepare_crc_table();
+  crc_bytes_global<<<blocks_of(kCrcBlocks, 256), 256>>>(vectors(b[0]), b[1], kCrcBlocks);
+}
+
+__global__ void crc_bytes_shared(const uint4* __restrict__ data, u32* __restrict__ crcs, u32 n) {
+  __shared__ u32 own[256];
+  own[threadIdx.x] = kCrcTable[threadIdx.x];
+  __syncthreads();
+  const u32 i = thread_id();
+  if (i >= n) return;
+  crcs[i] = crc_bytes([&](u32 index) { return own[index]; }, data + i * 64);
+}
+void launch_crc_bytes_shared(u32* const* b) {
+  prepare_crc_table();
+  crc_bytes_shared<<<blocks_of(kCrcBlocks, 256), 256>>>(vectors(b[0]), b[1], kCrcBlocks);
+}
+
+// --- sum
+
+__device__ __forceinline__ u32 warp_sum(u32 value) {
+#pragma unroll
+  for (u32 by = 16; by > 0; by /= 2) value += __shfl_down_sync(0xffffffff, value, by);
+  return value;
+}
+
+// A block for each 256 words: warps add theirs, the first warp adds the warps'.
+template <bool kReduce>
+__global__ void sum_block(const u32* __restrict__ data, u32* __restrict__ sums) {
+  __shared__ u32 own[8];
+  const auto add = [](u32 x) { return kReduce ? __reduce_add_sync(0xffffffff, x) : warp_sum(x); };
+  const u32 lane = threadIdx.x & 31;
+  const u32 sum = add(data[thread_id()]);
+  if (lane == 0) own[threadIdx.x >> 5] = sum;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  const u32 all = add(lane < 8 ? own[lane] : 0);
+  if (lane == 0) sums[blockIdx.x] = all;
+}
+template <bool kReduce>
+void launch_sum_block(u32* const* b) {
+  sum_block<kReduce><<<kScanBlocks, 256>>>(b[0], b[1]);
+}
+
+// Four times 256 words for each block.
+template <bool kReduce>
+__global__ void sum_fours(const u32* __restrict__ data, u32* __restrict__ sums) {
+  __shared__ u32 own[4][8];
+  const auto add = [](u32 x) { return kReduce ? __reduce_add_sync(0xffffffff, x) : warp_sum(x); };
+  const u32 first = blockIdx.x * 1024 + threadIdx.x;
+  const u32 lane = threadIdx.x & 31;
+  u32 sum[4];
+#pragma unroll
+  for (u32 k = 0; k < 4; ++k) sum[k] = data[first + k * 256];
+#pragma unroll
+  for (u32 k = 0; k < 4; ++k) sum[k] = add(sum[k]);
+  if (lane == 0) {
+#pragma unroll
+    for (u32 k = 0; k < 4; ++k) own[k][threadIdx.x >> 5] = sum[k];
+  }
+  __syncthreads();
+#pragma unroll
+  for (u32 k = 0; k < 4; ++k) {
+    u32 all = 0;
+#pragma unroll
+    for (u32 i = 0; i < 8; ++i) all += own[k][i];
+    if (threadIdx.x == 0) sums[blockIdx.x * 4 + k] = all;
+  }
+}
+template <bool kReduce>
+void launch_sum_fours(u32* const* b) {
+  sum_fours<kReduce><<<kScanBlocks / 4, 256>>>(b[0], b[1]);
+}
+
+// A warp for each 256 words: two vectors for each lane, and no barrier.
+__global__ void sum_warps(const uint4* __restrict__ data, u32* __restrict__ sums) {
+  const u32 warp = thread_id() >> 5;
+  const u32 lane = threadIdx.x & 31;
+  const uint4 a = data[warp * 64 + lane];
+  const uint4 b = data[warp * 64 + 32 + lane];
+  const u32 sum = __reduce_add_sync(0xffffffff, a.x + a.y + a.z + a.w + (b.x + b.y + b.z + b.w));
+  if (lane == 0) sums[warp] = sum;
+}
+void launch_sum_warps(u32* const* b) { sum_warps<<<kScanBlocks / 8, 256>>>(vectors(b[0]), b[1]); }
+
+// --- scan_add
+
+// Warps add up theirs, and each thread what the warps before have.
+template <u32 kBlocks>
+__global__ void scan_shuffles(const u32* __restrict__ data, u32* __restrict__ sums) {
+  __shared__ u32 own[kBlocks][8];
+  const u32 lane = threadIdx.x & 31;
+  const u32 warp = threadIdx.x >> 5;
+  const u32 first = blockIdx.x * kBlocks * 256 + threadIdx.x;
+  u32 sum[kBlocks];
+#pragma unroll
+  for (u32 k = 0; k < kBlocks; ++k) sum[k] = data[first + k * 256];
+#pragma unroll
+  for (u32 k = 0; k < kBlocks; ++k) sum[k] = warp_sums(sum[k], lane);
+  if (lane == 31) {
+#pragma unroll
+    for (u32 k = 0; k < kBlocks; ++k) own[k][warp] = sum[k];
+  }
+  __syncthreads();
+#pragma unroll
+  for (u32 k = 0; k < kBlocks; ++k) {
+#pragma unroll
+    for (u32 i = 0; i < 7; ++i) {
+      if (i < warp) sum[k] += own[k][i];
+    }
+    sums[first + k * 256] = sum[k];
+  }
+}
+template <u32 kBlocks>
+void launch_scan_shuffles(u32* const* b) {
+  scan_shuffles<kBlocks><<<kScanBlocks / kBlocks, 256>>>(b[0], b[1]);
+}
+
 constexpr Peer kPeers[] = {
     {"xor", "word", true, launch_xor_word},
     {"xor", "vector", false, launch_xor_vector},
@@ -671,6 +916,25 @@ constexpr Peer kPeers[] = {
     {"crc32", "words", true, launch_crc32_words},
     {"crc32", "vectors", true, launch_crc32_vectors},
     {"crc32", "shared", false, launch_crc32_shared},
+    {"copy_u8", "vectors", true, launch_copy_vectors},
+    {"add_u8", "element", true, launch_add_element<unsigned char>},
+    {"add_u8", "vectors", true, launch_add_vector<true>},
+    {"add_i8", "element", true, launch_add_element<signed char>},
+    {"add_i8", "vectors", true, launch_add_vector<true>},
+    {"add_u16", "element", true, launch_add_element<unsigned short>},
+    {"add_u16", "vectors", true, launch_add_vector<false>},
+    {"sbox", "global", true, launch_sbox_global},
+    {"sbox", "shared", false, launch_sbox_shared},
+    {"crc_bytes", "global", true, launch_crc_bytes_global},
+    {"crc_bytes", "shared", false, launch_crc_bytes_shared},
+    {"sum", "shuffles", true, launch_sum_block<false>},
+    {"sum", "reduce", true, launch_sum_block<true>},
+    {"sum", "fours", false, launch_sum_fours<false>},
+    {"sum", "fours-r", false, launch_sum_fours<true>},
+    {"sum", "warps", false, launch_sum_warps},
+    {"scan_add", "shuffles", true, launch_scan_shuffles<1>},
+    {"scan_add", "fours", false, launch_scan_shuffles<4>},
+    {"scan_add", "warps", false, launch_scan_warps},
     {"keccak", "rolled", true, launch_keccak<false, 1>},
     {"keccak", "unrolled", true, launch_keccak<false, 24>},
     {"keccak", "folded", false, launch_keccak<true, 1>},

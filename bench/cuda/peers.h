@@ -24,6 +24,8 @@ inline constexpr u32 kLifeColumns = 16384;
 inline constexpr u32 kLifeRows = 16384;
 inline constexpr u32 kCrcBlocks = 1 << 20;
 inline constexpr u32 kKeccakStates = 4 << 20;
+inline constexpr u32 kStreamBytes = 1u << 30;
+inline constexpr u32 kSboxBytes = 256 << 20;
 
 struct Peer {
   const char* program;

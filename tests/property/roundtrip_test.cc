@@ -125,7 +125,9 @@ std::string respelt(std::string_view number, bool takes_suffix, Random& random) 
 
 // The same program in another layout: redundant parentheses, other literals, white space and
 // comments between any two tokens. The comments are all different.
-std::string mangle(const std::string& text, Random& random, std::vector<std::string>& comments) {
+std::string mangle(const std::string& text, Random& random) {
+  const std::uint32_t rates[] = {3, 40, 40, 400};
+  const std::uint32_t rate = random.pick(rates);
   const Source source{"", text};
   const Parsed parsed = parse_source(source);
   std::map<std::uint32_t, int> opened, closed;
@@ -148,10 +150,9 @@ std::string mangle(const std::string& text, Random& random, std::vector<std::str
   std::string out;
   const auto gap = [&](bool needed) {
     if (needed || random.one_in(3)) out += random.pick(kSpaces);
-    if (random.one_in(40)) {
-      comments.push_back("// " + std::to_string(comments.size()) + ": " +
-                         std::string(random.pick(kTexts)));
-      out += comments.back();
+    if (random.one_in(rate)) {
+      out += "// " + std::to_string(out.size()) + ": ";
+      out += random.pick(kTexts);
       if (random.one_in(4)) out += "  ";
       out += random.one_in(3) ? "\n\n" : "\n";
     }
@@ -178,10 +179,62 @@ std::string mangle(const std::string& text, Random& random, std::vector<std::str
   return out;
 }
 
-std::size_t occurrences(std::string_view text, std::string_view part) {
-  std::size_t count = 0;
-  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
-  return count;
+std::string_view trimmed(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t\r") + 1);
+}
+
+// The comments of a text, sorted.
+std::vector<std::string> comments_of(std::string_view text) {
+  std::vector<std::string> all;
+  Findings findings;
+  Lexer lexer(text, findings);
+  for (Token token = lexer.next(); token.kind != Tok::End; token = lexer.next()) {
+    const std::string_view spelling = lexer.text(token.span);
+    if (token.kind == Tok::Comment) all.emplace_back(trimmed(spelling));
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+// What is inside brackets, in its order: all tokens and comments but commas.
+std::vector<std::string> inside_brackets(std::string_view text) {
+  std::vector<std::string> inside;
+  Findings findings;
+  Lexer lexer(text, findings);
+  int depth = 0;
+  for (Token token = lexer.next(); token.kind != Tok::End; token = lexer.next()) {
+    if (is_one_of(token.kind, {Tok::RParen, Tok::RBracket})) --depth;
+    const std::string_view spelling = lexer.text(token.span);
+    if (depth > 0 && token.kind != Tok::Comma) {
+      inside.emplace_back(trimmed(spelling));
+    }
+    if (is_one_of(token.kind, {Tok::LParen, Tok::LBracket})) ++depth;
+  }
+  return inside;
+}
+
+// The width of the longest line, without comments.
+std::size_t widest_line(std::string_view text) {
+  std::size_t widest = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view code = line.substr(0, line.find("//"));
+    widest = std::max(widest, code.find_last_not_of(' ') + 1);
+  }
+  return widest;
+}
+
+// Formatting keeps what the parser makes of a text, valid or not, and settles at once.
+void check_format(const std::string& text) {
+  const Result<std::string> formatted = format({"", text});
+  ASSERT_TRUE(formatted.ok()) << messages(formatted.diagnostics()) << text;
+  const Parsed kept = parse_source({"", *formatted});
+  ASSERT_TRUE(kept.syntax_ok) << *formatted;
+  ASSERT_EQ(kept.module, parse_source({"", text}).module) << text << *formatted;
+  ASSERT_EQ(inside_brackets(*formatted), inside_brackets(text)) << *formatted;
+  ASSERT_EQ(comments_of(*formatted), comments_of(text)) << *formatted;
+  const Result<std::string> again = format({"", *formatted});
+  ASSERT_TRUE(again.ok());
+  ASSERT_EQ(*again, *formatted) << text;
 }
 
 TEST(Format, KeepsTheProgramAndEveryComment) {
@@ -189,28 +242,70 @@ TEST(Format, KeepsTheProgramAndEveryComment) {
   for (std::uint64_t seed = 0; seed < kModules; ++seed) {
     const Module module = generate(seed, options_of(seed));
     Random random(seed);
-    std::vector<std::string> comments;
-    const std::string mangled = mangle(print(module), random, comments);
+    const std::string mangled = mangle(print(module), random);
     const Result<Module> parsed = parse(mangled);
     ASSERT_TRUE(parsed.ok()) << "seed " << seed << "\n"
                              << messages(parsed.diagnostics()) << mangled;
     ASSERT_EQ(*parsed, module) << "seed " << seed << "\n" << mangled;
-    const Result<std::string> formatted = format({"", mangled});
-    ASSERT_TRUE(formatted.ok()) << "seed " << seed;
-    const Result<Module> kept = parse(*formatted);
-    ASSERT_TRUE(kept.ok()) << "seed " << seed << "\n" << messages(kept.diagnostics()) << *formatted;
-    ASSERT_EQ(*kept, module) << "seed " << seed << "\n" << *formatted;
-    const Result<std::string> again = format({"", *formatted});
-    ASSERT_TRUE(again.ok());
-    ASSERT_EQ(*again, *formatted) << "seed " << seed << "\n" << mangled;
-    for (const std::string& comment : comments) {
-      ASSERT_EQ(occurrences(*formatted, comment + "\n"), 1u)
-          << "seed " << seed << ": " << comment << "\n"
-          << *formatted;
-    }
-    comment_count += comments.size();
+    check_format(mangled);
+    if (HasFatalFailure()) FAIL() << "seed " << seed;
+    comment_count += comments_of(mangled).size();
   }
   EXPECT_GT(comment_count, kModules);
+}
+
+// An expression of that many operands, with long names, deep brackets, lists in rows, comments.
+std::string random_expression(std::uint32_t operands, Random& random) {
+  constexpr std::string_view kAtoms[] = {"a",  "x1",          "0xffff",
+                                         "12", "a_long_name", "0x9e3779b97f4a7c15u64"};
+  constexpr std::string_view kInfix[] = {" + ", "-", "\n* ", "|", " && ", " << ", "^", " %\n"};
+  constexpr std::string_view kSingle[] = {"(", "out[", "tile[a][", "- ~("};
+  constexpr std::string_view kListed[] = {"u32(", "max(", "my.op.of_many(", "[", "[\n"};
+  struct Open {
+    std::string_view text;
+    bool is_listed;
+    std::uint32_t operands;
+  };
+  std::vector<Open> open;
+  std::string out;
+  const std::uint32_t rate = random.one_in(2) ? 20 : 1'000;  // of comments
+  for (std::uint32_t i = 0; i < operands; ++i) {
+    while (open.size() < 12 && random.one_in(3)) {
+      const bool is_listed = random.one_in(2);
+      const std::string_view text = is_listed ? random.pick(kListed) : random.pick(kSingle);
+      open.push_back({text, is_listed, 1 + random.below(12)});
+      out += text;
+    }
+    out += random.pick(kAtoms);
+    if (random.one_in(rate)) out += random.one_in(2) ? " // ends a line\n" : "\n\n// alone\n";
+    const bool is_last = i + 1 == operands;
+    while (!open.empty() && (--open.back().operands == 0 || is_last)) {
+      out += open.back().text.find('[') == std::string_view::npos ? ')' : ']';
+      open.pop_back();
+    }
+    if (is_last) break;
+    const bool next = !open.empty() && open.back().is_listed && random.one_in(2);
+    out += !next ? random.pick(kInfix) : random.one_in(3) ? ",\n" : ", ";
+    if (random.one_in(rate)) out += "// between\n";
+  }
+  return out;
+}
+
+TEST(Format, WrapsEveryExpression) {
+  for (std::uint64_t seed = 0; seed < kModules; ++seed) {
+    Random random(seed);
+    const std::uint32_t operands = 1 + random.below(random.one_in(20) ? 2'000 : 60);
+    const std::string value = random_expression(operands, random);
+    const std::string statements[] = {
+        "let x = " + value, "out[" + value + "] = a", "if " + value + " { let y = a }",
+        "for i in a.." + value + " {}", "atomic_add(out[0]," + value + ")"};
+    const std::string text =
+        "program p workgroup(64) {\nlet a = 1\n{ {" + random.pick(statements) + " } }\n}\n";
+    check_format(text);
+    if (HasFatalFailure()) FAIL() << "seed " << seed;
+    EXPECT_LE(widest_line(*format({"", text})), 100u) << "seed " << seed << "\n"
+                                                      << *format({"", text});
+  }
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ Case collectives_case(std::array<std::uint32_t, 3> size, std::uint64_t seed) {
   text << "}\n";
   return case_of(text.str(), grid, random, [&](const BufferDecl& buffer) {
     const auto elements = count * grid[0] * grid[1];
+    if (buffer.access == BufferAccess::Uniform) return 1u;
     if (buffer.access == BufferAccess::ReadOnly) return elements - random.below(2);
     return elements * static_cast<std::uint32_t>(calls.size());
   });

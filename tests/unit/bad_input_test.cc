@@ -211,6 +211,33 @@ TEST(BadInput, NothingIsQuadratic) {
                "if v30000 {\n" + repeat(30000, [](auto, int) { return "barrier\n"; }) + "}\n"));
 }
 
+// Nor is the layout of one statement, whose indentation is limited too.
+TEST(BadInput, LongStatementsAreLaidOutInLinearTime) {
+  const auto repeat = [](std::string_view part, std::size_t size) {
+    std::string text;
+    while (text.size() < size) text += part;
+    return text;
+  };
+  const std::size_t size = 1'000'000;
+  const auto deep = [&](std::string_view opening, std::string_view closing) {
+    std::string value;
+    for (int i = 0; i < 4000; ++i) value += opening;
+    value += "a";
+    for (int i = 0; i < 4000; ++i) value += closing;
+    return "a" + repeat("\nlet x = " + value, size / 4);
+  };
+  for (const std::string& value :
+       {"a" + repeat(" + a", size), "a" + repeat(" * a | a + a << 2", size),
+        "my.op(" + repeat("a + 1,", size) + "a)", "my.op(" + repeat("a // c\n,// d\n", size) + "a)",
+        "[" + repeat("[\na, 1],", size) + "a]", "a" + repeat("[a]", size), deep("(a+", ")"),
+        deep("my.op(1, ", ")"), deep("[\n1, ", "]"), deep("-", "")}) {
+    const Result<std::string> formatted =
+        format({"", "program p workgroup(1) {\nlet a = 1\nlet x = " + value + "\n}\n"});
+    ASSERT_TRUE(formatted.ok()) << value.substr(0, 60);
+    EXPECT_LT(formatted->size(), 40 * value.size()) << value.substr(0, 60);
+  }
+}
+
 // A misspelt name is compared with those that there are, which may be very many.
 TEST(BadInput, ManyNamesToSuggest) {
   const auto many = [](std::size_t count, auto line) {
@@ -293,8 +320,15 @@ TEST(BadInput, MegabytesOfOneThing) {
   says("V005", in_value + much("none["));
   says("P009", in_value + much("a["));
   says("P009", in_value + much("["));
-  says("V037", in_value + "[" + much("a, "));
+  says("V037", in_value + "[" + much("a,"));
   says("V047", "const t = [" + much("1, ") + "1] program p workgroup(1) { let a = t[0] }");
+  says("V037", "const c = 1 + 1 " + in_value + "c" + much("+c"));
+  std::string doubled = "const c0 = 1";
+  for (int i = 1; i < 40; ++i) {
+    const std::string before = " c" + std::to_string(i - 1);
+    doubled += "\nconst c" + std::to_string(i) + " =" + before + " +" + before;
+  }
+  says("V037", doubled + "\n");
   says("P006", in_value + much("a."));
   says("P009", in_value + "a" + much(".x"));
   says("P004", in_value + much("1"));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "vyre/compile.h"
 #include "vyre/runtime/dispatch.h"
@@ -208,11 +209,11 @@ TEST(Builder, NumbersTakeTheTypeOfWhatTheyMeet) {
     read_write flag: bool[] @2
     read_write huge: u128[] @3
     wide[0] = 0xffffffffffffffffu64
-    wide[1] = 1u64 + wide[0]
+    wide[1] = 1 + wide[0]
     wide[2] = wide[0] << 3
-    sign[0] = -2147483648i32
-    sign[1] = sign[0] * -1i32
-    sign[2] = 5i32 - sign[0]
+    sign[0] = -2147483648
+    sign[1] = sign[0] * -1
+    sign[2] = 5 - sign[0]
     flag[0] = true
     flag[1] = flag[0] ^ false
     huge[0] = huge[0] + 1u128
@@ -241,10 +242,8 @@ TEST(Builder, NestsAndLeavesBlocks) {
   };
   without_return([](Builder& b, const Buffer& out) {
     const Value i = b.invocation_id(0);
-    const Value sum = b.let("sum", 0);
-    b.if_(
-        i == 0, [&] { b.assign(sum, 1); },
-        [&] { b.if_(i == 1, [&] { b.assign(sum, 2); }, [&] { b.assign(sum, 3); }); });
+    Variable sum = b.let("sum", 0);
+    b.if_(i == 0, [&] { sum = 1; }, [&] { b.if_(i == 1, [&] { sum = 2; }, [&] { sum = 3; }); });
     b.for_("k", 0, 4, [&](Value k) {
       b.if_(k > sum, [&] { b.break_(); });
       out[k] = sum;
@@ -254,14 +253,14 @@ TEST(Builder, NestsAndLeavesBlocks) {
   });
   without_return([](Builder& b, const Buffer& out) {
     const Value i = b.invocation_id(0);
-    const Value sum = b.let("sum", 0);
+    Variable sum = b.let("sum", 0);
     b.begin_if(i == 0);
-    b.assign(sum, 1);
+    sum = 1;
     b.begin_else();
     b.begin_if(i == 1);
-    b.assign(sum, 2);
+    sum = 2;
     b.begin_else();
-    b.assign(sum, 3);
+    sum = 3;
     b.end();
     b.end();
     const Value k = b.begin_for("k", 0, 4);
@@ -297,7 +296,12 @@ TEST(Builder, HasEveryAtomic) {
   const Value old = b.atomic_compare_exchange(out[i], 8, 9);
   EXPECT_EQ(old.type(), DataType::U32);
   out[1] = old;
-  b.assign(b.atomic(AtomicOp::Add, out[2], 10), 11);
+  b.let("x", b.atomic(AtomicOp::Add, out[2], 10)) = 11;
+  b.let("unused", b.atomic_add(out[3], 12));
+  const Value loaded = b.atomic_load(out[4]);
+  Variable copy = b.let("copy", loaded);
+  copy = b.atomic_load(out[5]);
+  b.atomic_store(out[6], copy);
   expect_same(b.finish(), R"(program p workgroup(1) {
     read_write out: u32[] @0
     atomic_add(out[invocation_id.x], 1)
@@ -309,8 +313,13 @@ TEST(Builder, HasEveryAtomic) {
     atomic_exchange(out[invocation_id.x], 7)
     let old0 = atomic_compare_exchange(out[invocation_id.x], 8, 9)
     out[1] = old0
-    let old1 = atomic_add(out[2], 10)
-    old1 = 11
+    let x = atomic_add(out[2], 10)
+    x = 11
+    let unused = atomic_add(out[3], 12)
+    let old1 = atomic_load(out[4])
+    let copy = old1
+    copy = atomic_load(out[5])
+    atomic_store(out[6], copy)
   })");
 }
 
@@ -359,6 +368,272 @@ TEST(OpBuilder, MakesOpsWithLaws) {
   Builder without("p", {1});
   without.let(without.call("example.avg_floor", {1, 2}));
   EXPECT_FALSE(without.finish().ok());
+}
+
+TEST(Builder, DeclaresVariables) {
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u32>("out");
+  b.let<u32>("a");
+  b.let<vec4u32>("v");
+  b.let<boolean>("t");
+  Variable wide = b.let("wide", u64(5));
+  Variable x = b.let("x", out[0]);
+  Variable y = b.let("y", x);
+  const Value sum = x + y;  // whatever they are when it is used
+  x = y;
+  y = 7;
+  x += sum;
+  y -= 1;
+  x *= y;
+  x /= 2;
+  x %= 3;
+  x &= 4;
+  x |= 5;
+  x ^= 6;
+  x <<= 7;
+  wide >>= x;
+  wide += 1;
+  out[1] = sum;
+  std::vector<Variable> several;
+  for (const char* name : {"p0", "p1"}) several.push_back(b.let(name, x));
+  several[1] = several[0];
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    read_write out: u32[]
+    let a: u32  let v: vec4u32  let t: bool
+    let wide: u64 = 5
+    let x = out[0]  let y = x
+    x = y  y = 7
+    x += x + y  y -= 1  x *= y  x /= 2  x %= 3  x &= 4  x |= 5  x ^= 6  x <<= 7
+    wide >>= x  wide += 1
+    out[1] = x + y
+    let p0 = x  let p1 = x
+    p1 = p0
+  })");
+}
+
+template <class Place>
+concept HasUpdates = requires(Place place) { place += 1; };
+
+// What is no place to assign to does not compile.
+static_assert(HasUpdates<Variable&> && HasUpdates<Element> && HasUpdates<ArrayElement>);
+static_assert(!HasUpdates<Value&> && !HasUpdates<const Variable&> && !HasUpdates<Fresh&>);
+static_assert(std::is_assignable_v<Variable&, int> && !std::is_assignable_v<const Variable&, int>);
+static_assert(!std::is_default_constructible_v<Variable> &&
+              !std::is_copy_constructible_v<Variable>);
+static_assert(!std::is_swappable_v<Variable>);
+static_assert(!std::is_constructible_v<Value, const char*>);
+
+TEST(Builder, HasArrays) {
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u64>("out");
+  const Variable i = b.let("i", b.invocation_id(0));
+  Variable w = b.array<u64>("w", 64);
+  Variable v = b.let("v", b.array({1, out[0], 3}));
+  b.let("n", b.array(std::array{1, 2}));
+  b.let("m", b.array(std::vector<Value>{i, 2}));
+  w[i] = 5;
+  w[1] = v[i];
+  w[2] = w[3];
+  w[i] += 4;
+  w[0] <<= i;
+  v = b.array({7, 8, 9});
+  Variable copy = b.let("copy", w);
+  copy = w;
+  out[i] = copy[i & 63] + w[w.length() - 1];
+  out[1] = b.array({out[1], 2})[i];
+  const Variable& fixed = w;
+  const Value element = fixed[i];
+  out[2] = element;
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    read_write out: u64[]
+    let i = invocation_id.x
+    let w: u64[64]
+    let v = [1, out[0], 3]
+    let n = [1, 2]
+    let m = [i, 2]
+    w[i] = 5
+    w[1] = v[i]
+    w[2] = w[3]
+    w[i] += 4
+    w[0] <<= i
+    v = [7, 8, 9]
+    let copy = w
+    copy = w
+    out[i] = copy[i & 63] + w[len(w) - 1]
+    out[1] = [out[1], 2][i]
+    out[2] = w[i]
+  })");
+}
+
+TEST(Builder, PassesArraysToOps) {
+  OpBuilder make("my.rotate", array_type(DataType::U64, 3));
+  Variable a = make.parameter<u64>("a", 3);
+  const Value by = make.parameter<u32>("by");
+  a[0] += 1;
+  Variable r = make.array<u64>("r", 3);
+  make.for_("k", 0, a.length(), [&](Value k) { r[(k + by) % 3] = a[k]; });
+  make.if_(by == 9, [&] { make.return_(make.array({1, 2, 3})); });
+  make.return_(r);
+  const Result<Op> rotate = make.finish();
+  constexpr std::string_view kRotate = R"(op my.rotate(a: u64[3], by: u32) -> u64[3] {
+    a[0] += 1
+    let r: u64[3]
+    for k in 0..len(a) { r[(k + by) % 3] = a[k] }
+    if by == 9 { return [1, 2, 3] }
+    return r
+  })";
+  expect_same(rotate, kRotate);
+
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u64>("out");
+  b.use(*rotate);
+  Variable v = b.let("v", b.call("my.rotate", {b.array({1, 2, 3}), 1}));
+  v = b.call("my.rotate", {v, 2});
+  out[0] = b.call("my.rotate", {v, 4})[2];
+  const Result<Linked> program = b.finish();
+  ASSERT_TRUE(program.ok()) << messages(program.diagnostics());
+  const Module text = *parse(std::string(kRotate) + R"(program p workgroup(1) {
+    read_write out: u64[]
+    let v = my.rotate([1, 2, 3], 1)
+    v = my.rotate(v, 2)
+    out[0] = my.rotate(v, 4)[2]
+  })");
+  EXPECT_EQ(program->program(), std::get<Program>(text.items[1])) << print(*program);
+  const std::vector<std::uint64_t> zero(1);
+  EXPECT_EQ(*dispatch(*program, 1, {{"out", zero}})->get<std::uint64_t>("out"),
+            (std::vector<std::uint64_t>{2}));
+}
+
+TEST(Builder, HasTables) {
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u32>("out");
+  const Variable i = b.let("i", b.invocation_id(0));
+  const std::vector<std::uint8_t> bytes_of_host = {0x63, 0x7c, 0xff};
+  const Value sbox = b.table<u8>("sbox", bytes_of_host);
+  const Value signs = b.table<i16>("signs", {-32768, 32767, i32(-1)});
+  const Value wide = b.table<u64>("wide", {1, u64(2), 0xffff'ffff'ffff'ffff});
+  const Value pairs = b.table<vec2u32>("pairs", {vec2u32(1, 2), vec2u32(3, 4)});
+  const Value flags = b.table<boolean>("flags", {true, false});
+  b.table<u32>("unused", {1});
+  out[0] = sbox[i] + u32(signs[i]) + u32(wide[i]) + pairs[i].y() + u32(flags[0]);
+  out[1] = sbox.length();
+  Variable copy = b.let("copy", sbox);
+  copy[0] = 1;
+  expect_same(b.finish(), R"(
+    const sbox: u8[3] = [0x63, 0x7c, 0xff]
+    const signs: i16[3] = [-32768, 32767, -1]
+    const wide: u64[3] = [1, 2, 0xffffffffffffffff]
+    const pairs = [vec2u32(1, 2), vec2u32(3, 4)]
+    const flags = [true, false]
+    program p workgroup(1) {
+      read_write out: u32[]
+      let i = invocation_id.x
+      out[0] = sbox[i] + u32(signs[i]) + u32(wide[i]) + pairs[i].y + u32(flags[0])
+      out[1] = len(sbox)
+      let copy = sbox
+      copy[0] = 1
+    })");
+  OpBuilder op("my.square", DataType::U32);
+  const Value k = op.parameter<u32>("k");
+  op.return_(op.table<u16>("squares", {0, 1, 4, 9})[k]);
+  expect_same(op.finish(), R"(const squares: u16[4] = [0, 1, 4, 9]
+    op my.square(k: u32) -> u32 { return squares[k] })");
+}
+
+TEST(Builder, HasNarrowElements) {
+  Builder b("p", {64});
+  const Buffer text = b.read<u8>("text");
+  const Buffer table = b.uniform<i16>("table", 8);
+  const Buffer tile = b.workgroup<u16>("tile", 64);
+  const Buffer out = b.read_write<i8>("out");
+  const Variable i = b.let("i", b.invocation_id(0));
+  tile[i] = text[i] + 1;
+  out[i] = table[i] * -1;
+  out[0] += 3;
+  out[1] = -5;
+  expect_same(b.finish(), R"(program p workgroup(64) {
+    read text: u8[]
+    uniform table: i16[8]
+    workgroup tile: u16[64]
+    read_write out: i8[]
+    let i = invocation_id.x
+    tile[i] = text[i] + 1
+    out[i] = table[i] * -1
+    out[0] += 3
+    out[1] = -5
+  })");
+}
+
+TEST(Builder, HasEveryLoop) {
+  Builder b("p", {1});
+  const Buffer out = b.read_write<u32>("out");
+  Variable n = b.let("n", out[0]);
+  b.while_(n > 1, [&] {
+    n >>= 1;
+    b.if_(n == 4, [&] { b.continue_(); });
+    b.for_("k", 3, n, 4, [&](Value k) {
+      b.for_reversed("m", k, 9, [&](Value m) { out[m] += k; });
+      out[k] = 1;
+    });
+    b.for_("k", 3, n, 1, [&](Value k) { out[k] = 2; });
+  });
+  b.begin_while(true);
+  b.break_();
+  b.end();
+  const Value k = b.begin_for_reversed("k", 0, 2);
+  out[k] = 3;
+  b.end();
+  expect_same(b.finish(), R"(program p workgroup(1) {
+    read_write out: u32[]
+    let n = out[0]
+    while n > 1 {
+      n >>= 1
+      if n == 4 { continue }
+      for k in 3..n step 4 {
+        for m in reversed k..9 { out[m] += k }
+        out[k] = 1
+      }
+      for k in 3..n { out[k] = 2 }
+    }
+    while true { break }
+    for k in reversed 0..2 { out[k] = 3 }
+  })");
+}
+
+TEST(Builder, HasEveryCollective) {
+  Builder b("p", {64});
+  const Buffer out = b.read_write<u64>("out");
+  const Value wide = out[b.invocation_id(0)];
+  Variable sum = b.let("sum", b.workgroup_add(wide));
+  EXPECT_EQ(sum.type(), DataType::U64);
+  sum = b.workgroup_min(wide);
+  b.let("a", b.workgroup_max(1));
+  b.let("b", b.workgroup_and(wide));
+  b.let("c", b.workgroup_or(wide));
+  b.let("d", b.workgroup_xor(wide));
+  b.let("e", b.workgroup_scan_add(wide));
+  b.let("f", b.workgroup_scan_min(wide));
+  b.let("g", b.workgroup_scan_max(i32(-1)));
+  b.let("h", b.workgroup_broadcast(wide, 3));
+  b.let("k", b.workgroup_shuffle(wide, b.local_id(0) ^ 1));
+  b.if_(sum == 0, [&] { b.barrier(); });  // they are uniform
+  out[b.num_workgroups(2)] = sum;
+  expect_same(b.finish(), R"(program p workgroup(64) {
+    read_write out: u64[]
+    let sum = workgroup_add(out[invocation_id.x])
+    sum = workgroup_min(out[invocation_id.x])
+    let a = workgroup_max(1)
+    let b = workgroup_and(out[invocation_id.x])
+    let c = workgroup_or(out[invocation_id.x])
+    let d = workgroup_xor(out[invocation_id.x])
+    let e = workgroup_scan_add(out[invocation_id.x])
+    let f = workgroup_scan_min(out[invocation_id.x])
+    let g = workgroup_scan_max(-1i32)
+    let h = workgroup_broadcast(out[invocation_id.x], 3)
+    let k = workgroup_shuffle(out[invocation_id.x], local_id.x ^ 1)
+    if sum == 0u64 { barrier }
+    out[num_workgroups.z] = sum
+  })");
 }
 
 TEST(Builder, FinishesTwice) {
@@ -469,7 +744,8 @@ TEST(Builder, CallsOpsOfItsUser) {
   ASSERT_TRUE(increment.ok());
   OpBuilder outer("my.outer", DataType::U64);
   const Value x = outer.parameter<u64>("x");
-  outer.return_(outer.call(*increment, {x * 2}));
+  outer.use(*increment);
+  outer.return_(outer.call(*increment, {x * 2}) - outer.call("my.inner", {0xffff'ffff'ffff'ffff}));
   const Result<Op> op = outer.finish();
   ASSERT_TRUE(op.ok());
 
@@ -499,7 +775,7 @@ TEST(Builder, CallsOpsOfItsUser) {
 TEST(Builder, UpdatesLocalsAndElements) {
   Builder b("p", {1});
   Buffer data = b.read_write<u32>("data");
-  Value sum = b.let("sum", 1);
+  Variable sum = b.let("sum", 1);
   sum += data[0];
   data[1] <<= 2;
   data[0] -= sum;
@@ -510,11 +786,6 @@ TEST(Builder, UpdatesLocalsAndElements) {
     data[1] = data[1] << 2
     data[0] = data[0] - sum
   })");
-  // Only a local can be assigned to.
-  Builder wrong("p", {1});
-  Value number = 1;
-  number += wrong.invocation_id(0);
-  EXPECT_EQ(codes(wrong.finish()), Codes{"V043"});
 }
 
 // A program with one buffer of each scalar kind, after `use` was done to it.
@@ -545,7 +816,7 @@ TEST(BuilderMisuse, WrongTypes) {
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(t.wide[0], t.i, 1); }), Codes{"V030"});
   EXPECT_EQ(misused([](Bench& t) { t.b.if_(t.wide[0], [] {}); }), Codes{"V030"});
   EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, t.wide[0], [](Value) {}); }), Codes{"V015"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.assign(t.b.let("x", 1), t.wide[0]); }), Codes{"V031"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let("x", 1) = t.wide[0]; }), Codes{"V031"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(vec4u32(t.wide[0])); }), Codes{"V012"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(cast(DataType::Bytes, t.i)); }), Codes{"V023"});
   EXPECT_EQ(misused([](Bench& t) { t.src[0] = 1; }), Codes{"V006"});
@@ -557,6 +828,122 @@ TEST(BuilderMisuse, WrongTypes) {
             Codes{"V021"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.call("primitive.bitwise.or", {t.i, t.wide[0]})); }),
             Codes{"V022"});
+}
+
+TEST(BuilderMisuse, Arrays) {
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.b.let("x", 1)[0]; }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let("x", 1)[0] = 2; }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i[0]; }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = Value(5)[0]; }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = vec2u32(1, 2)[0]; }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i.length(); }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = u64(5).length(); }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = Value()[0]; }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = Value().length(); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.b.array({1, 2})[t.wide[0]]; }), Codes{"V027"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4)[t.wide[0]] = 1; }), Codes{"V027"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4)[0] = t.wide[0]; }), Codes{"V028"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4)[0] += t.wide[0]; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4)[0] = -1; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4) = 7; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4) = t.i; }), Codes{"V031"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4) = t.b.array({1, 2}); }), Codes{"V031"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4) += t.i; }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array({1, 2}) + t.i); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(u64(t.b.array({1, 2}))); }), Codes{"V012"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array({1, 2}).x()); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(select(t.i, t.b.array({1}), t.b.array({2}))); }),
+            Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array({t.i, t.wide[0]})); }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array({t.b.array({1}), 2})); }), Codes{"V046"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array({u64(1), -2})); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array({Value(), 2})); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.b.array({1, 2}); }), Codes{"V028"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array(std::vector<Value>())); }), Codes{"V047"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 0); }), Codes{"V047"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 4097); }), Codes{"V047"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u128>("w", 1025); }), Codes{"V047"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u32>("w", 0xffff'ffff); }), Codes{"V047"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array(std::vector<int>(5000))); }), Codes{"V047"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.array(std::vector<int>(70'000))); }), Codes{"V047"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<u8>("w", 4); }), Codes{"V013"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.array<bytes>("w", 4); }), Codes{"V013"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.add_array("w", DataType::Unknown, 4); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) {
+              for (int k = 0; k < 5; ++k) t.b.array<u32>("w" + std::to_string(k), 4096);
+            }),
+            Codes{"V047"});
+  Builder other("other", {1});
+  const Value foreign = other.let("x", 1);
+  Variable foreign_array = other.array<u32>("y", 4);
+  EXPECT_EQ(misused([&](Bench& t) { t.b.let(t.b.array({1, foreign})); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.let(t.b.array({1, 2})[foreign]); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.out[0] = foreign_array[0]; }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.out[0] = other.array({1, 2})[t.i]; }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { foreign_array[t.i] = 1; }), Codes());
+  EXPECT_EQ(codes(other.finish()), (Codes{"V043", "V043"}));  // of t.i, twice
+
+  OpBuilder op("my.op", array_type(DataType::U8, 4));
+  op.return_(op.parameter<u32>("a", 70'000));
+  EXPECT_EQ(codes(op.finish()), (Codes{"V047", "V013"}));
+}
+
+TEST(BuilderMisuse, Tables) {
+  const auto used = [](auto make) { return misused([&](Bench& t) { t.b.let(make(t)[t.i]); }); };
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u8>("k", {255}); }), Codes());
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u8>("k", {256}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u8>("k", {-1}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u8>("k", {u32(256)}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<i8>("k", {-128}); }), Codes());
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<i8>("k", {128}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<i8>("k", {i32(-129)}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<i8>("k", {u32(1)}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u32>("k", {u64(1)}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u32>("k", {u32(1) + u64(1)}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u32>("k", {t.i}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u32>("k", {Value()}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<vec2u32>("k", {5}); }), Codes{"V026"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<bytes>("k", {5}); }), Codes{"V013"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.add_table("k", DataType::Unknown, {5}); }),
+            Codes{"V043"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u32>("k", std::vector<int>()); }), Codes{"V047"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u8>("k", std::vector<int>(65'537)); }),
+            Codes{"V047"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u128>("k", std::vector<int>(20'000)); }),
+            Codes{"V047"});
+  EXPECT_EQ(used([](Bench& t) { return t.b.table<u32>("a b", {1}); }), Codes{"V040"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.table<u8>("k", std::vector<int>(5000))); }),
+            Codes{"V047"});
+  EXPECT_EQ(
+      misused([](Bench& t) { t.out[0] = t.b.table<u8>("k", {1})[0] + t.b.table<u8>("k", {2})[0]; }),
+      Codes{"V048"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[t.b.table<u32>("out", {1})[0]] = 1; }).size(), 1u);
+}
+
+TEST(BuilderMisuse, CollectivesAndAtomics) {
+  EXPECT_EQ(misused([](Bench& t) { t.b.workgroup_add(true); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.workgroup_add(t.b.array({1, 2})); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.workgroup_add(Value()); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.workgroup_broadcast(1, u64(1)); }), Codes{"V027"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.workgroup_broadcast(1, t.i); }), Codes{"V010"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.workgroup_shuffle(1, Value()); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.if_(t.i, [&] { t.b.workgroup_add(1); }); }), Codes{"V010"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_load(t.wide[0]); }), Codes{"V014"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_store(t.src[0], 1); }), Codes{"V009"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.atomic_store(t.out[0], t.wide[0]); }), Codes{"V028"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let("x", t.b.num_workgroups(3)); }), Codes{"V007"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.continue_(); }), Codes{"V034"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.while_(t.wide[0], [] {}); }), Codes{"V026"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, 4, 0, [](Value) {}); }), Codes{"V015"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.for_reversed("k", t.wide[0], 4, [](Value) {}); }),
+            (Codes{"V015", "V026"}));
+  Builder other("other", {1});
+  EXPECT_EQ(misused([&](Bench& t) {
+              t.b.atomic_add(t.out[0], 1);  // its result has no name, either
+              t.b.let("x", other.workgroup_add(1));
+            }),
+            Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.let("x", 0) = other.workgroup_add(1); }), Codes{"V043"});
 }
 
 TEST(BuilderMisuse, WrongConstants) {
@@ -619,13 +1006,11 @@ TEST(BuilderMisuse, Structure) {
   EXPECT_EQ(misused([](Bench& t) { t.b.break_(); }), Codes{"V034"});
   EXPECT_EQ(misused([](Bench& t) { (t.b.return_(), t.b.barrier()); }), Codes{"V033"});
   EXPECT_EQ(misused([](Bench& t) { t.b.if_(t.i, [&] { t.b.barrier(); }); }), Codes{"V010"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, 2, [&](Value k) { t.b.assign(k, 1); }); }),
-            Codes{"V011"});
   EXPECT_EQ(misused([](Bench& t) {
-              Value inner;
-              t.b.block([&] { inner = t.b.let("x", 1); });
-              t.out[0] = inner;
-              t.b.assign(inner, 2);
+              std::optional<Variable> inner;
+              t.b.block([&] { inner.emplace(t.b.let("x", 1)); });
+              t.out[0] = *inner;
+              *inner = 2;
             }),
             (Codes{"V024", "V025"}));
   EXPECT_EQ(misused([](Bench& t) { (t.b.let("x", 1), t.b.let("x", 2)); }), Codes{"V008"});
@@ -636,13 +1021,13 @@ TEST(BuilderMisuse, Structure) {
 TEST(BuilderMisuse, ForeignAndEmptyValues) {
   Builder other("other", {1});
   const Buffer there = other.read_write<u32>("there");
-  const Value foreign = other.let("x", 1);
+  Variable foreign = other.let("x", 1);
   EXPECT_EQ(misused([&](Bench& t) { t.out[0] = foreign; }), Codes{"V043"});
   EXPECT_EQ(misused([&](Bench& t) { t.out[foreign] = 1; }), Codes{"V043"});
   EXPECT_EQ(misused([&](Bench& t) { t.out[0] = t.i + foreign; }), Codes{"V043"});
   EXPECT_EQ(misused([&](Bench& t) { t.out[0] = there[0]; }), Codes{"V043"});
   EXPECT_EQ(misused([&](Bench& t) { t.b.atomic_add(there[0], 1); }), Codes{"V043"});
-  EXPECT_EQ(misused([&](Bench& t) { t.b.assign(foreign, 1); }), Codes{"V043"});
+  EXPECT_EQ(misused([&](Bench& t) { t.b.let("y", 1) = foreign; }), Codes{"V043"});
   EXPECT_EQ(misused([&](Bench& t) { t.b.if_(foreign, [] {}); }), Codes{"V043"});
   EXPECT_EQ(misused([&](Bench& t) { t.b.let(t.b.call("primitive.bitwise.or", {foreign, 1})); }),
             Codes{"V043"});
@@ -655,7 +1040,7 @@ TEST(BuilderMisuse, ForeignAndEmptyValues) {
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = Value().x(); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = select(Value(), t.i, t.i); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(Value()); }), Codes{"V043"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.assign(Value(), 1); }), Codes{"V043"});
+  EXPECT_EQ(misused([](Bench& t) { t.b.let("x", 1) = Value(); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.atomic_compare_exchange(t.out[0], Value(), 1); }),
             Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", Value(), 1, [](Value) {}); }), Codes{"V043"});
@@ -674,6 +1059,17 @@ TEST(BuilderMisuse, Blocks) {
   EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.begin_for("k", 0, 1)); }),
             Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.end(); }), Codes{"V043"});
+  for (int loop = 0; loop < 3; ++loop) {
+    Bench bench;
+    if (loop == 0) bench.b.begin_while(1);
+    if (loop == 1) bench.b.begin_for("k", 0, 8, 2);
+    if (loop == 2) bench.b.begin_for_reversed("k", 0, 8);
+    const Result<Linked> unclosed = bench.b.finish();
+    EXPECT_EQ(codes(unclosed), Codes{"V043"});
+    EXPECT_EQ(unclosed.diagnostics()[0].problem, "`p` is finished with 1 block(s) open");
+    bench.b.end();
+    EXPECT_TRUE(bench.b.finish().ok());
+  }
   EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.end(), t.b.end()); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.begin_else(); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { (t.b.begin_block(), t.b.begin_else(), t.b.end()); }),
@@ -707,9 +1103,6 @@ TEST(BuilderMisuse, Constants) {
 }
 
 TEST(BuilderMisuse, NamesAxesAndLocals) {
-  EXPECT_EQ(misused([](Bench& t) { t.b.assign(t.i + 1, 2); }), Codes{"V043"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.assign(t.i, 2); }), Codes{"V043"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.assign(3, 2); }), Codes{"V043"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.invocation_id(3)); }), Codes{"V007"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.workgroup_id(4)); }), Codes{"V007"});
   EXPECT_EQ(misused([](Bench& t) { t.b.let(t.b.local_id(0xffffffff)); }), Codes{"V007"});

@@ -334,6 +334,32 @@ TEST(CApi, DispatchGivesResultsAndOutputs) {
   EXPECT_STREQ(after, "bb!");
 }
 
+TEST(CApi, NarrowElementsAreNumbersOfTheHost) {
+  CModule module;
+  ASSERT_EQ(load_text("program p workgroup(4) { read text: u8[] read_write out: i16[] "
+                      "out[local_id.x] = -i32(text[local_id.x]) }",
+                      module),
+            VYRE_OK);
+  const vyre_program* program = vyre_module_program(module, 0);
+  vyre_buffer_decl buffer;
+  ASSERT_EQ(vyre_program_buffer(program, 0, &buffer), VYRE_OK);
+  EXPECT_STREQ(buffer.element, "u8");
+  EXPECT_EQ(buffer.stride, 1u);
+  ASSERT_EQ(vyre_program_buffer(program, 1, &buffer), VYRE_OK);
+  EXPECT_STREQ(buffer.element, "i16");
+  EXPECT_EQ(buffer.stride, 2u);
+  const uint8_t text[3] = {1, 200, 255};
+  int16_t out[3] = {7, 7, 7};
+  vyre_host_buffer buffers[] = {{"text", text, 3, nullptr}, {"out", out, 6, out}};
+  Why why;
+  ASSERT_EQ(vyre_dispatch(program, nullptr, kGrid, buffers, 2, nullptr, nullptr, &why), VYRE_OK)
+      << vyre_diagnostics_text(why);
+  EXPECT_EQ(std::vector(out, out + 3), (std::vector<int16_t>{-1, -200, -255}));
+  buffers[1].size = 5;
+  EXPECT_EQ(vyre_dispatch(program, nullptr, kGrid, buffers, 2, nullptr, nullptr, &why), VYRE_ERROR);
+  EXPECT_EQ(first_code(why), "D003");
+}
+
 TEST(CApi, EmptyBuffersAndGrids) {
   CModule module;
   ASSERT_EQ(load_text(kText, module), VYRE_OK);

@@ -192,6 +192,25 @@ TEST_F(CpuCode, SmallWorkgroupMemoryIsInRegisters) {
   EXPECT_EQ(count(product, "_tile"), 0u) << product;
 }
 
+TEST_F(CpuCode, ArraysWithKnownIndicesAreRegisters) {
+  const auto of_example = [](const std::string& name) {
+    return code_of(read_file(source_root() + "/examples/" + name + ".vyre"));
+  };
+  for (const char* name : {"sha256", "chacha20", "aes128_ctr"}) {
+    EXPECT_EQ(count(of_example(name), "alloca"), 0u) << name;
+  }
+  EXPECT_EQ(count(code_of_file("sha256"), "alloca"), 0u);
+  EXPECT_EQ(count(of_example("levenshtein"), "alloca"), 1u);
+}
+
+TEST_F(CpuCode, SumsOfWorkgroupsAreVectorAdds) {
+  const std::string code = fast(code_of_file("sum"));
+  EXPECT_EQ(count(code, "load <16 x i32>"), 16u) << code;
+  EXPECT_EQ(count(code, " add <16 x i32>"), 15u) << code;
+  EXPECT_EQ(count(code, "vector.reduce.add"), 1u) << code;
+  EXPECT_EQ(count(code, "masked|icmp ult <|gather"), 0u) << code;
+}
+
 TEST_F(CpuCode, UpperHalvesOfProductsAreMovedUnderAMask) {
   const std::string code = fast(code_of_file("philox"));
   EXPECT_GE(count(code, "mul nuw <(8|16) x i64>"), 30u) << code;

@@ -165,6 +165,52 @@ TEST(Dispatch, OutputsAreReadIntoMemoryOfTheHost) {
                       "read it as elements of another size"}}));
 }
 
+// Buffers of u8 and i16 are vectors of the host's, of any number of elements.
+TEST(Dispatch, NarrowElementsAreNumbersOfTheHost) {
+  const Linked program = program_of(R"(program p workgroup(4) {
+    read       text: u8[]
+    read_write sums: i16[]
+    read_write last: u8[]
+    let i = invocation_id.x
+    sums[i] = sums[i] - i32(text[i])
+    if i < len(text) { last[i] = text[len(text) - 1 - i] + 1 }
+  })");
+  const std::vector<std::uint8_t> text = {1, 200, 255}, last(3);
+  const std::vector<std::int16_t> sums = {-7, 100, 32767, 5, -32768};
+  for (const char* backend : {"interp", "cpu"}) {
+    const Result<std::unique_ptr<Device>> device = open_device(backend);
+    if (!device) continue;
+    const Result<Outputs> outputs =
+        dispatch(program, 2, {{"text", text}, {"sums", sums}, {"last", last}}, {device->get(), {}});
+    ASSERT_TRUE(outputs.ok()) << render(outputs.diagnostics()[0]);
+    EXPECT_EQ(*outputs->get<std::int16_t>("sums"),
+              (std::vector<std::int16_t>{-8, -100, 32512, 5, -32768}));
+    EXPECT_EQ(*outputs->get<std::uint8_t>("last"), (std::vector<std::uint8_t>{0, 201, 2}));
+    std::array<std::int16_t, 2> part{};
+    ASSERT_TRUE(outputs->read("sums", part, 1).ok());
+    EXPECT_EQ(part, (std::array<std::int16_t, 2>{-100, 32512}));
+
+    const Result<Pipeline> pipeline = make_pipeline(**device, program);
+    ASSERT_TRUE(pipeline.ok());
+    DeviceBuffer in = must(make_buffer(**device, text)), out = must(make_buffer(**device, sums)),
+                 back = must(make_buffer(**device, last));
+    ASSERT_TRUE(write_buffer(in, std::array<std::uint8_t, 1>{9}, 2).ok());
+    const PipelineLaunch launches[] = {
+        {&*pipeline, 2, {{"text", &in}, {"sums", &out}, {"last", &back}}}};
+    ASSERT_TRUE(run_launches(**device, launches).ok());
+    EXPECT_EQ(*read_buffer<std::uint8_t>(back), (std::vector<std::uint8_t>{10, 201, 2}));
+    ASSERT_TRUE(read_buffer(out, part, 2).ok());
+    EXPECT_EQ(part, (std::array<std::int16_t, 2>{32758, 5}));
+  }
+  const std::vector<std::uint8_t> odd(5);
+  EXPECT_EQ(reports(dispatch(program, 1, {{"text", text}, {"sums", odd}, {"last", last}})).at(0)[0],
+            "D003");
+  EXPECT_EQ(reports(dispatch(program_of("program p workgroup(1) { read_write t: u8[4] }"), 1,
+                             {{"t", text}}))
+                .at(0)[0],
+            "D002");
+}
+
 // The digest is what `vyre run` prints; run_test.cc has answers from elsewhere.
 TEST(Dispatch, TheDigestCoversAllOutputs) {
   const std::string a = "abcd", b = "efgh";

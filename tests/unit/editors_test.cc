@@ -192,11 +192,12 @@ TEST_F(TextMate, KnowsWhereAWordMayBeAName) {
             (std::vector<Token>{{"continue", repeat},
                                 {"// with the next", "comment.line.double-slash.vyre"}}));
   EXPECT_EQ(scope("const", "const k = 1"), "keyword.declaration.vyre");
+  EXPECT_EQ(scope("use", "use \"a.vyre\""), "keyword.declaration.vyre");
   EXPECT_EQ(scope("u8", "const t: u8[2] = [1, 2]"), "storage.type.vyre");
   EXPECT_EQ(scope("num_workgroups", "a = num_workgroups.z"), "variable.language.vyre");
   EXPECT_EQ(scope("z", "a = num_workgroups.z"), "variable.other.property.vyre");
-  for (const std::string word :
-       {"continue", "const", "num_workgroups", "u8", "i16", "atomic_load", "workgroup_add"}) {
+  for (const std::string word : {"continue", "const", "use", "num_workgroups", "u8", "i16",
+                                 "atomic_load", "workgroup_add"}) {
     for (const std::string& line : {"let " + word + " = 1", word + " = a", "a = " + word + " + 1",
                                     "read " + word + ": u32[]", word + "[i] = a"}) {
       EXPECT_EQ(scope(word, line), "") << line;
@@ -282,7 +283,7 @@ TEST(Vim, KnowsEveryWord) {
     EXPECT_TRUE(groups["vyreCollective"].contains(row.text)) << row.text;
   }
   // Each with what has to follow it: elsewhere it may be a name.
-  for (const std::string word : {"continue", "const", "num_workgroups"}) {
+  for (const std::string word : {"continue", "const", "use", "num_workgroups"}) {
     EXPECT_FALSE(all.contains(word)) << word;
     EXPECT_NE(text.find("\\<" + word + "\\ze"), std::string::npos) << word;
   }

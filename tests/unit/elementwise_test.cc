@@ -49,8 +49,10 @@ TEST(Elementwise, FusesAChainIntoOneProgram) {
   const Result<Program> flat = optimise(*linked);
   ASSERT_TRUE(flat.ok());
   EXPECT_NE(print(Module{{*flat}})
-                .find("= max(popcount(a[invocation_id.x] ^ b[invocation_id.x]), "
-                      "b_[invocation_id.x])\n"),
+                .find("= max(\n"
+                      "      popcount(a[invocation_id.x] ^ b[invocation_id.x]),\n"
+                      "      b_[invocation_id.x]\n"
+                      "    )\n"),
             std::string::npos)
       << print(Module{{*flat}});
 }

@@ -39,12 +39,12 @@ void expect_valid(const Module& module, std::uint64_t seed) {
 
 TEST(Generator, IsTheSameEverywhere) {
   // These change with the generator, the operation tables and the library, and with nothing else.
-  EXPECT_EQ(digest(generate(1)), "aa489a2499dda6e9e40c9af30b6b33d9");
+  EXPECT_EQ(digest(generate(1)), "1a65b8f0ca744cb47bd3538865e2605c");
   std::uint64_t sum = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     for (char c : to_text(generate_case(seed))) sum = sum * 31 + static_cast<unsigned char>(c);
   }
-  EXPECT_EQ(sum, 9808925806855150186u);
+  EXPECT_EQ(sum, 17191603657588054649u);
 
   EXPECT_EQ(generate(2), generate(2));
   EXPECT_NE(generate(2), generate(3));

@@ -1,6 +1,7 @@
 // The PTX that programs become has the shapes that speed depends on.
 #include <gtest/gtest.h>
 
+#include "tests/support/command.h"
 #include "tests/support/must.h"
 #include "tests/support/ptx_fixture.h"
 
@@ -393,6 +394,36 @@ TEST(Ptx, FewElementsAreUpdatedInMemoryOfTheBlock) {
     EXPECT_EQ(global.launch.steps, 1u) << global.text;
     EXPECT_EQ(count_of(global.text, "[.]shared"), 0u) << global.text;
   }
+}
+
+TEST(Ptx, ArraysWithKnownIndicesAreRegisters) {
+  const auto of_example = [](const std::string& name) {
+    return ptx_of(read_file(source_root() + "/examples/" + name + ".vyre"));
+  };
+  for (const char* name : {"sha256", "chacha20", "aes128_ctr"}) {
+    const std::string text = of_example(name);
+    EXPECT_EQ(count_of(text, "\\.local"), 0u) << name;
+    EXPECT_GT(count_of(text, "shf.l.wrap|xor.b32"), 100u) << name;
+  }
+  EXPECT_GT(count_of(of_example("levenshtein"), "ld\\.local"), 0u);
+}
+
+TEST(Ptx, CollectivesSideBySideWaitOnce) {
+  const auto waits = [](const std::string& body) {
+    return count_of(ptx_of("program p workgroup(64) {\n  read_write out: u32[] @0\n  workgroup "
+                           "own: u32[64]\n  let i = local_id.x\n" +
+                           body + "\n}\n"),
+                    "bar.sync 0");
+  };
+  // Of four workgroups that a thread has.
+  EXPECT_EQ(waits("let a = workgroup_add(out[i])\nout[i] = a"), 1u);
+  EXPECT_EQ(waits("let a = workgroup_add(i)\nlet b = workgroup_scan_min(i)\nout[i] = a + b"), 1u);
+  EXPECT_EQ(waits("let a = workgroup_add(i)\nlet b = workgroup_add(a)\nout[i] = b"), 2u);
+  EXPECT_EQ(waits("let a = workgroup_add(i)\nlet b = workgroup_broadcast(i, a)\nout[i] = b"), 2u);
+  // What others wrote before the first of them.
+  EXPECT_EQ(waits("own[i] = i\nlet a = workgroup_add(i)\nlet b = workgroup_add(own[63 - i])\n"
+                  "out[i] = a + b"),
+            2u);
 }
 
 TEST(Ptx, WorkgroupsThatAreTooLargeAreRefused) {

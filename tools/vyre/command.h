@@ -139,9 +139,11 @@ inline std::string path_text(std::string_view path) { return shorten(path, path.
 
 // A file, or standard input for `-`; as a text, and as the module in it.
 Result<Source> read_input(std::string_view path, const Console& console);
-Result<Loaded> load_file(std::string_view path, const Console& console);
+// The files that it uses are found in its folder and in those of -I.
+Result<Loaded> load_file(std::string_view path, const Invocation& invocation,
+                         const Console& console);
 
-// The items that are programs: that of --program, or all where it is not given.
+// The items that are programs: that of --program, or all of the first file where it is not given.
 Result<std::vector<std::size_t>> chosen_programs(const Loaded& loaded,
                                                  const Invocation& invocation);
 

@@ -76,7 +76,8 @@ std::string script(std::string_view shell, char open, char close) {
   std::set<std::string_view> files;  // options that take the name of one
   for (const Verb& verb : all_verbs()) {
     for (const Option& option : verb.options) {
-      if (option.value == "FILE") files.insert({option.name, option.letter});
+      if (option.value == "FILE" || option.value == "DIR")
+        files.insert({option.name, option.letter});
     }
   }
   files.erase("");

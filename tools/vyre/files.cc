@@ -10,6 +10,7 @@
 #include "tools/vyre/command.h"
 #include "tools/vyre/interrupt.h"
 #include "tools/vyre/request.h"
+#include "tools/vyre/used_files.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -67,10 +68,15 @@ Result<Source> read_input(std::string_view path, const Console& console) {
   return source;
 }
 
-Result<Loaded> load_file(std::string_view path, const Console& console) {
+Result<Loaded> load_file(std::string_view path, const Invocation& invocation,
+                         const Console& console) {
   Result<Source> source = read_input(path, console);
   if (!source.ok()) return source.diagnostics();
-  return load_module(std::move(*source));
+  UsedFiles files(path, source->file, invocation.values("--include"), console);
+  const FindFile find = [&](std::string_view used, std::string_view from) {
+    return files.find(used, from);
+  };
+  return load_module(std::move(*source), {}, find);
 }
 
 Result<std::vector<std::size_t>> chosen_programs(const Loaded& loaded,
@@ -82,7 +88,7 @@ Result<std::vector<std::size_t>> chosen_programs(const Loaded& loaded,
     items.push_back(*item);
     return items;
   }
-  for (std::size_t i = 0; i < loaded.module.items.size(); ++i) {
+  for (std::size_t i = 0; i < loaded.own_items; ++i) {
     if (std::holds_alternative<Program>(loaded.module.items[i])) items.push_back(i);
   }
   if (items.empty()) return diagnose<message::no_programs>(loaded.source.file);

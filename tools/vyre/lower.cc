@@ -33,9 +33,9 @@ Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view 
                                  const Console& console) {
   std::uint64_t count = 0;
   for (std::string_view path : invocation.operands) {
-    const Result<Loaded> loaded = load_file(path, console);
+    const Result<Loaded> loaded = load_file(path, invocation, console);
     if (!loaded.ok()) return loaded.diagnostics();
-    for (std::size_t i = 0; i < loaded->module.items.size(); ++i) {
+    for (std::size_t i = 0; i < loaded->own_items; ++i) {
       if (!std::holds_alternative<Program>(loaded->module.items[i])) continue;
       const Result<Artifact> made = compile(program_at(*loaded, i), *find_backend("cpu"), kind);
       if (!made.ok()) return made.diagnostics();
@@ -71,7 +71,7 @@ Result<int> run_lower(const Invocation& invocation, const Console& console) {
   }
   if (!wrong.empty()) return wrong;
 
-  const Result<Loaded> loaded = load_file(invocation.operands[0], console);
+  const Result<Loaded> loaded = load_file(invocation.operands[0], invocation, console);
   if (!loaded.ok()) return loaded.diagnostics();
   const Result<std::vector<std::size_t>> chosen = chosen_programs(*loaded, invocation);
   if (!chosen.ok()) return chosen.diagnostics();

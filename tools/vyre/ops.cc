@@ -483,7 +483,7 @@ Result<int> report_proofs(const std::vector<const Op*>& ops, const Loaded& known
 // The library and the ops of --file.
 Result<Loaded> read_known(const Invocation& invocation, const Console& console) {
   if (!invocation.has("--file")) return Loaded{};
-  return load_file(invocation.value("--file"), console);
+  return load_file(invocation.value("--file"), invocation, console);
 }
 
 Diagnostic unknown_op(std::string_view id, const Registry& registry) {
@@ -508,7 +508,7 @@ Result<int> run_ops(const Invocation& invocation, const Console& console) {
                                                 invocation.verb.usage);
     }
     if (wanted.empty()) {
-      for (const Item& item : known->module.items) {
+      for (const Item& item : std::span(known->module.items).first(known->own_items)) {
         if (const Op* op = std::get_if<Op>(&item)) ops.push_back(op);
       }
     } else if (const Op* op = registry.find(wanted)) {

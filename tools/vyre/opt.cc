@@ -205,7 +205,8 @@ struct Explained {
   JsonObject json;
 };
 
-Explained explain_bounds(const Lowered& variant, const Linked& source) {
+// `file` is where it is written, where that is not the first file.
+Explained explain_bounds(const Lowered& variant, const Linked& source, std::string_view file) {
   constexpr std::string_view kVerdicts[] = {"checked", "proved", "specialised"};
   const Program& program = variant.program;
   const Readable shown = readable(program, source.program());
@@ -236,7 +237,8 @@ Explained explain_bounds(const Lowered& variant, const Linked& source) {
     accesses.add(each);
   }
   Explained explained;
-  explained.text = program.name + ": " + std::to_string(rows.size()) +
+  explained.text = program.name + (file.empty() ? "" : " in " + path_text(file)) + ": " +
+                   std::to_string(rows.size()) +
                    (rows.size() == 1 ? " access, " : " accesses, ") + std::to_string(counts[1]) +
                    " proved, " + std::to_string(counts[2]) + " specialised, " +
                    std::to_string(counts[0]) + " checked\n" + aligned(rows);
@@ -247,7 +249,9 @@ Explained explain_bounds(const Lowered& variant, const Linked& source) {
   }
   const std::string assumptions = assumption_list(variant, program);
   if (!assumptions.empty()) explained.text += "  assuming " + assumptions + "\n";
-  explained.json.add("program", program.name).add("accesses", accesses);
+  explained.json.add("program", program.name);
+  if (!file.empty()) explained.json.add("file", file);
+  explained.json.add("accesses", accesses);
   explained.json.add("products", products).add("assuming", assumptions);
   return explained;
 }
@@ -257,7 +261,7 @@ std::vector<Diagnostic> located(const std::vector<Diagnostic>& found, const Load
                                 std::size_t item) {
   std::vector<Diagnostic> all = found;
   for (Diagnostic& diagnostic : all) {
-    diagnostic.file = loaded.source.file;
+    diagnostic.file = loaded.file_of(item);
     if (loaded.positions.empty() || !diagnostic.statement) continue;
     const std::uint32_t at = loaded.positions[item].statements[*diagnostic.statement].head.begin;
     diagnostic.path.clear();
@@ -324,7 +328,7 @@ Result<Request> read_programs(const Invocation& invocation, const OptPlan& plan,
     if (request) items = {request->item};
     return request;
   }
-  Result<Loaded> loaded = load_file(invocation.operands[0], console);
+  Result<Loaded> loaded = load_file(invocation.operands[0], invocation, console);
   if (!loaded) return loaded.diagnostics();
   Result<std::vector<std::size_t>> chosen = chosen_programs(*loaded, invocation);
   if (!chosen) return chosen.diagnostics();
@@ -368,7 +372,8 @@ Result<int> run_opt(const Invocation& invocation, const Console& console) {
             ? lower(*result, target, facts_of(program, request->grid, contents), &linked)
             : lower(*result, target, &linked);
     if (plan->explains) {
-      const Explained explained = explain_bounds(lowered, linked);
+      const std::string_view file = i < loaded.own_items ? "" : loaded.file_of(i);
+      const Explained explained = explain_bounds(lowered, linked, file);
       add(explained.text);
       bounds.add(explained.json);
       continue;

@@ -1,5 +1,8 @@
 // The verbs that take programs: check, fmt, encode, decode.
 #include <algorithm>
+#include <filesystem>
+#include <set>
+#include <tuple>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/warn.h"
@@ -14,6 +17,16 @@ bool names_stdin_twice(const Invocation& invocation) {
   return std::ranges::count(invocation.operands, "-") > 1;
 }
 
+// What several files say about one that they all use is said once.
+void drop_repeated(std::vector<Diagnostic>& diagnostics) {
+  std::set<std::tuple<std::string, std::uint32_t, std::uint32_t, Code, std::string>> seen;
+  std::erase_if(diagnostics, [&](const Diagnostic& each) {
+    const std::string file = std::filesystem::path(each.file).lexically_normal().string();
+    return each.line > 0 &&
+           !seen.emplace(file, each.line, each.column, each.code, each.problem).second;
+  });
+}
+
 }  // namespace
 
 Result<int> run_check(const Invocation& invocation, const Console& console) {
@@ -22,11 +35,13 @@ Result<int> run_check(const Invocation& invocation, const Console& console) {
   if (!denies) return denies.diagnostics();
   std::vector<Diagnostic> diagnostics, warnings;
   for (std::string_view path : invocation.operands) {
-    const Result<Loaded> loaded = load_file(path, console);
+    const Result<Loaded> loaded = load_file(path, invocation, console);
     append(diagnostics, loaded.diagnostics());
     if (!loaded) continue;
     append(*denies ? diagnostics : warnings, as_denied(warnings_of(*loaded), *denies));
   }
+  drop_repeated(diagnostics);
+  drop_repeated(warnings);
   return report(diagnostics, invocation.json(), console, warnings);
 }
 
@@ -92,9 +107,9 @@ Result<int> run_encode(const Invocation& invocation, const Console& console) {
     const Result<void> writable = check_writable(output, inputs_of(invocation), console);
     if (!writable.ok()) return writable.diagnostics();
   }
-  const Result<Loaded> loaded = load_file(invocation.operands[0], console);
+  const Result<Loaded> loaded = load_file(invocation.operands[0], invocation, console);
   if (!loaded.ok()) return loaded.diagnostics();
-  const Result<std::string> bytes = encode(loaded->module);
+  const Result<std::string> bytes = encode(own_module(*loaded));
   if (!bytes.ok()) return bytes.diagnostics();
   if (to_stdout) {
     console.print(*bytes);

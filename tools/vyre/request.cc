@@ -155,7 +155,7 @@ Result<Request> read_request(const Invocation& invocation, const Console& consol
   request.grid = *grid;
   request.options = std::move(*options);
 
-  Result<Loaded> loaded = load_file(invocation.operands[0], console);
+  Result<Loaded> loaded = load_file(invocation.operands[0], invocation, console);
   if (!loaded.ok()) return loaded.diagnostics();
   request.loaded = std::move(*loaded);
   const Result<std::size_t> item = find_program(request.loaded, invocation.value("--program"));

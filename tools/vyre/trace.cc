@@ -77,7 +77,7 @@ void add_places(Tracing& tracing) {
   }
   const std::string_view text = tracing.request.loaded.source.text;
   const ItemPositions& item = tracing.request.loaded.positions[tracing.request.item];
-  LineCounter lines(text);
+  LineCounter lines(tracing.request.loaded.source);
   for (std::size_t i = 0; i < item.statements.size(); ++i) {
     const std::uint32_t begin = item.statements[i].head.begin;
     const bool is_last = i + 1 == item.statements.size();
@@ -312,7 +312,7 @@ Result<Traced> trace_one(Tracing& tracing, const TraceRequest& what) {
   });
   traced.failure = contents.diagnostics();
   const Program& program = tracing.program();
-  const std::string& file = tracing.request.loaded.source.file;
+  const std::string file(tracing.request.loaded.file_of(tracing.request.item));
   traced.text.insert(0, full_ids(program, what.first) + " in " + file + "\n");
   const std::size_t left_out = what.all || lines <= kMostLines ? 0 : lines - kMostLines;
   if (left_out > 0) {

@@ -16,7 +16,10 @@ constexpr Option kOnlyJson[] = {kJson};
 
 constexpr Option kDeny = {"--deny", "", "warnings", "make warnings errors"};
 
-constexpr Option kCheckOptions[] = {kDeny, kJson};
+constexpr Option kInclude = {"--include", "-I", "DIR",
+                             "find files that others use in this folder, too", true};
+
+constexpr Option kCheckOptions[] = {kInclude, kDeny, kJson};
 
 constexpr Option kFmtOptions[] = {
     {"--in-place", "-i", "", "rewrite the files instead of printing"},
@@ -26,6 +29,7 @@ constexpr Option kFmtOptions[] = {
 
 constexpr Option kEncodeOptions[] = {
     {"--output", "-o", "FILE", "where to write; - is standard output"},
+    kInclude,
     kJson,
 };
 
@@ -42,6 +46,7 @@ constexpr Option kOptOptions[] = {
     {"--grid", "", "X[,Y[,Z]]", "specialise it for a dispatch of this many workgroups"},
     kOver,
     {"--in", "", "NAME=DATA", "and of these buffers, given as for `vyre run`", true},
+    kInclude,
     kJson,
 };
 
@@ -49,12 +54,14 @@ constexpr Option kLowerOptions[] = {
     {"--to", "", kForms, "what to print"},
     {"--program", "", "NAME", "which program of the file"},
     {"--cpu", "", "TARGET", "for a machine other than this one; not for ptx"},
+    kInclude,
     kJson,
 };
 
 constexpr Option kCacheOptions[] = {
     {"--clear", "", "", "delete all compiled programs"},
     {"--cpu", "", "TARGET", "compile for a machine other than this one"},
+    kInclude,
     kJson,
 };
 
@@ -62,13 +69,11 @@ constexpr Option kFile = {"--file", "", "FILE",
                           "a file with more ops than the library has; - is standard input"};
 
 constexpr Option kOpsOptions[] = {
-    {"--prove", "", "", "prove the laws of an op, or of all ops of a file"},
-    kFile,
-    {"--markdown", "", "", "the whole reference as a Markdown page"},
-    kJson,
+    {"--prove", "", "", "prove the laws of an op, or of all ops of a file"}, kFile, kInclude,
+    {"--markdown", "", "", "the whole reference as a Markdown page"},        kJson,
 };
 
-constexpr Option kElementwiseOptions[] = {kFile, kJson};
+constexpr Option kElementwiseOptions[] = {kFile, kInclude, kJson};
 
 constexpr Option kReferenceOptions[] = {
     {"--markdown", "", "", "the whole reference as a Markdown page"},
@@ -114,6 +119,7 @@ constexpr Option kRunOptions[] = {
     {"--strict", "", "", "an access that is out of bounds is an error; on `interp`"},
     kDeny,
     kLines,
+    kInclude,
     kJson,
 };
 
@@ -129,6 +135,7 @@ constexpr Option kBenchOptions[] = {
     kThreads,
     {"--svg", "", "FILE", "also draw the bars as a picture; - is standard output"},
     kLines,
+    kInclude,
     kJson,
 };
 

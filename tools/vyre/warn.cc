@@ -36,6 +36,7 @@ JsonObject out_of_bounds_json(const OutOfBounds& hidden, const Request& request)
   locate_access(place, request.loaded, request.item, hidden.first.stmt, hidden.first.load);
   JsonObject first;
   if (place.line > 0) {
+    if (request.item >= request.loaded.own_items) first.add("file", place.file);
     first.add("line", place.line).add("column", place.column);
   } else {
     first.add("path", place.path);

@@ -98,52 +98,51 @@ const Code* find_code(std::string_view name) {
   return nullptr;
 }
 
-LineCounter::Place LineCounter::at(std::uint32_t offset) {
-  offset = std::min(offset, static_cast<std::uint32_t>(text_.size()));
-  if (offset < counted_) *this = LineCounter(text_);
-  const std::string_view between = text_.substr(counted_, offset - counted_);
-  if (const std::size_t newline = between.rfind('\n'); newline != std::string_view::npos) {
-    place_.line += static_cast<std::uint32_t>(std::ranges::count(between, '\n'));
-    place_.line_start = counted_ + static_cast<std::uint32_t>(newline) + 1;
-    place_.column = 1 + columns(between.substr(newline + 1));
-  } else {
-    place_.column += columns(between);
-  }
-  counted_ = offset;
-  return place_;
-}
-
 void locate(Diagnostic& diagnostic, const Source& source, LineCounter& lines, Span span) {
   const LineCounter::Place place = lines.at(span.begin);
-  diagnostic.file = source.file;
+  diagnostic.file = place.file;
   diagnostic.line = place.line;
   diagnostic.column = place.column;
-  span.begin = std::min(span.begin, static_cast<std::uint32_t>(source.text.size()));
+  span.begin = std::min(span.begin, place.file_end);
   // What has no length is shown as one character.
   const LineCounter::Place end = LineCounter(lines).at(std::max(span.begin, span.end));
   diagnostic.end_line = end.line;
   diagnostic.end_column = end.column + (span.end > span.begin ? 0 : 1);
-  excerpt(diagnostic, source.text, span, place.line_start);
+  excerpt(diagnostic, std::string_view(source.text).substr(0, place.file_end), span,
+          place.line_start);
 }
 
+std::string text(const LineCounter::Place& place) {
+  return shorten(place.file, place.file.size() * 4) + ":" + std::to_string(place.line) + ":" +
+         std::to_string(place.column);
+}
+
+namespace {
+
+// Fills in `{line}` in the problem and `{place}` in the notes.
+void name_cause(Diagnostic& diagnostic, const LineCounter::Place& cause) {
+  const auto fill_in = [](std::string& text, std::string_view mark, const std::string& value) {
+    const std::size_t at = text.find(mark);
+    if (at != text.npos) text.replace(at, mark.size(), value);
+  };
+  fill_in(diagnostic.problem, "{line}", std::to_string(cause.line));
+  for (std::string& note : diagnostic.notes) fill_in(note, "{place}", text(cause));
+}
+
+}  // namespace
+
 Diagnostic located(Diagnostic diagnostic, const Source& source, Span span) {
-  LineCounter lines(source.text);
+  LineCounter lines(source);
   locate(diagnostic, source, lines, span);
   return diagnostic;
 }
 
 std::vector<Diagnostic> Findings::located(const Source& source) && {
   std::ranges::sort(found_, {}, [](const Finding& f) { return std::pair(f.span.begin, f.number); });
-  LineCounter lines(source.text);
+  LineCounter lines(source);
   std::vector<Diagnostic> diagnostics;
   for (Finding& finding : found_) {
-    std::string& problem = finding.diagnostic.problem;
-    constexpr std::string_view kLine = "{line}";
-    const std::size_t named = finding.cause ? problem.find(kLine) : std::string::npos;
-    if (named != std::string::npos) {
-      const std::uint32_t line = LineCounter(source.text).at(finding.cause->begin).line;
-      problem.replace(named, kLine.size(), std::to_string(line));
-    }
+    if (finding.cause) name_cause(finding.diagnostic, LineCounter(source).at(finding.cause->begin));
     locate(finding.diagnostic, source, lines, finding.span);
     diagnostics.push_back(std::move(finding.diagnostic));
   }

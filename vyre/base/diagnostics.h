@@ -123,6 +123,8 @@ Diagnostic diagnose(const Arguments&... arguments) {
 // Says where in a source it is about: line, column and an excerpt.
 void locate(Diagnostic& diagnostic, const Source& source, LineCounter& lines, Span span);
 Diagnostic located(Diagnostic diagnostic, const Source& source, Span span);
+// "a.vyre:7:3".
+std::string text(const LineCounter::Place& place);
 
 // Diagnostics as they are found. Those of a source have spans; line numbers are filled in at the
 // end, in one pass over the text.
@@ -132,7 +134,7 @@ class Findings {
   void report(Span span, const Arguments&... arguments) {
     if (!full()) add(diagnose<Message>(arguments...), span);
   }
-  // `{line}` in the problem becomes the line of `cause`.
+  // `{line}` in the problem becomes the line of `cause`, `{place}` in a note its file and place.
   void add(Diagnostic diagnostic, Span span = {}, std::optional<Span> cause = {}) {
     if (!full()) found_.push_back({std::move(diagnostic), span, cause, found_.size()});
   }

@@ -14,11 +14,27 @@ namespace {
 
 std::uint32_t size32(const auto& table) { return static_cast<std::uint32_t>(table.size()); }
 
+// Why there is no such table.
+std::optional<Diagnostic> table_error(const std::string& name, DataType element,
+                                      std::size_t count) {
+  if (loaded_type(element) == DataType::Unknown) return diagnose<message::no_type>(name);
+  if (element == DataType::Bytes) return diagnose<message::bytes_type>("table `" + name + "`");
+  if (count == 0) return diagnose<message::empty_table>(name);
+  if (count <= kMaxTableCount && count * stride(element) <= kMaxTableBytes) return {};
+  return diagnose<message::table_size>(name);
+}
+
 }  // namespace
 
 // --- Values --------------------------------------------------------------------------------------
 
 Value Value::as(DataType type) const {
+  if (kind_ == Kind::Array && type_ == DataType::Unknown) {
+    const Value first = (*elements_)[0].as(element_type(type));
+    Value array = *this;
+    array.type_ = array_type(first.type_, size32(*elements_));
+    return array;
+  }
   if (kind_ != Kind::Number) return *this;
   if (type_ != DataType::Unknown) type = type_;
   if (type == DataType::Unknown) type = DataType::U32;
@@ -87,9 +103,7 @@ Value apply(Operation op, Value a, Value b) {
 }
 
 Value cast(DataType target, Value value) {
-  if (value.kind_ == Value::Kind::Number) {
-    value = value.as(is_vector(target) || target == DataType::Bytes ? DataType::U32 : target);
-  }
+  value = value.as(is_vector(target) || target == DataType::Bytes ? DataType::U32 : target);
   if (value.type_ == target && (is_vector(target) || value.is_constant())) return value;
   return Value::combine(Operation::Cast, static_cast<std::uint8_t>(target), {value});
 }
@@ -115,8 +129,29 @@ Value Value::lane(std::uint32_t index) const {
   return combine(Operation::Lane, static_cast<std::uint8_t>(index), {as(DataType::U32)});
 }
 
+Value Value::operator[](Value index) const {
+  return combine(Operation::Element, 0, {as(DataType::U32), index.as(DataType::U32)});
+}
+
+Value Value::length() const { return combine(Operation::Count, 0, {as(DataType::U32)}); }
+
+Variable& Variable::operator=(Value value) {
+  BodyBuilder::assign(*this, value);
+  return *this;
+}
+
+Variable& Variable::operator=(Fresh&& fresh) {
+  BodyBuilder::assign_result(*this, fresh);
+  return *this;
+}
+
+ArrayElement& ArrayElement::operator=(Value value) {
+  BodyBuilder::set_element(array_, index_, value);
+  return *this;
+}
+
 Element::operator Value() const {
-  const DataType type = loaded_type(owner_->element_type(buffer_));
+  const DataType type = owner_->value_type(buffer_);
   return owner_->make(owner_->interner_.load(buffer_, owner_->expr(index_)), type);
 }
 
@@ -138,6 +173,12 @@ Value Buffer::length() const { return owner_->make(owner_->interner_.length(id_)
 ExprId BodyBuilder::expr(Value value, DataType wanted) {
   value = value.as(wanted);
   switch (value.kind_) {
+    case Value::Kind::Array: {
+      std::vector<ExprId> ids;
+      for (const Value& each : *value.elements_)
+        ids.push_back(expr(each, element_type(value.type_)));
+      return interner_.array(ids);
+    }
     case Value::Kind::Constant: return constant(value.type_, value.bits_);
     case Value::Kind::Wrong: add_misuse(*value.wrong_); break;
     case Value::Kind::Nothing: misuse<message::empty_value>(name_); break;
@@ -208,35 +249,116 @@ void BodyBuilder::use(const Registry& registry) {
   if (!added) add_misuse(added.diagnostics()[0]);
 }
 
-Value& update(Operation op, Value& local, Value value) {
-  BodyBuilder* owner = local.owner_ != nullptr ? local.owner_ : value.owner_;
-  if (owner == nullptr) return local = Value::wrong(diagnose<message::assigned_expression>(""));
-  owner->assign(local, apply(op, local, value));
-  return local;
-}
-
-Value BodyBuilder::let(std::string name, Value value) {
+Variable BodyBuilder::let(std::string name, Value value) {
+  value = value.as(DataType::U32);
   const ExprId id = expr(value);
-  const DataType type = value.as(DataType::U32).type_;
   const LocalId local = declare(std::move(name));
   body_.stmts.push_back(Let{local, id});
-  return local_value(local, type);
+  return variable(local, value.type_);
 }
 
-void BodyBuilder::assign(Value local, Value value) {
-  const ExprId target = expr(local);
-  const ExprId id = expr(value, local.type_);
-  const Expr& name = body_[target];
-  if (name.op != Operation::Local) {
-    misuse<message::assigned_expression>(name_);
-    return;
+Variable BodyBuilder::let(std::string name, Fresh&& fresh) {
+  const LocalId local = unnamed(fresh);
+  if (!local.exists()) return let(std::move(name), Value(fresh));
+  body_.locals[local.index].name = std::move(name);
+  return Variable(fresh);
+}
+
+DataType BodyBuilder::array_of(DataType element, std::uint32_t count) {
+  const bool exists = count > 0 && count <= kMaxTableCount;
+  if (!exists) misuse<message::array_length>(count);
+  return array_type(element, exists ? count : 1);
+}
+
+Variable BodyBuilder::add_array(std::string name, DataType element, std::uint32_t count) {
+  if (element == DataType::Unknown) {
+    misuse<message::no_type>(name);
+    element = DataType::U32;
   }
-  body_.stmts.push_back(Assign{name.imm < body_.locals.size() ? LocalId{name.imm} : LocalId{}, id});
+  const DataType type = array_of(element, count);
+  return let(std::move(name), make(interner_.zero(type), type));
+}
+
+Value BodyBuilder::make_array(std::vector<Value> elements) {
+  if (elements.empty() || elements.size() > kMaxTableCount) {
+    misuse<message::array_length>(elements.size());
+    return make(interner_.local({}), DataType::Unknown);
+  }
+  Value array = make({}, DataType::Unknown);
+  array.kind_ = Value::Kind::Array;
+  const auto typed = std::ranges::find_if(
+      elements, [](const Value& each) { return each.type_ != DataType::Unknown; });
+  if (typed != elements.end()) array.type_ = array_type(typed->type_, size32(elements));
+  array.elements_ = std::make_shared<const std::vector<Value>>(std::move(elements));
+  return array;
+}
+
+Value BodyBuilder::add_table(std::string name, DataType element,
+                             const std::vector<Value>& elements) {
+  std::optional<Diagnostic> problem = table_error(name, element, elements.size());
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < elements.size() && !problem; ++i) {
+    // A number gets the type of the element, which may be narrow.
+    const Value constant = elements[i].as(element);
+    const std::span<const std::byte> lanes = std::as_bytes(std::span(constant.bits_.lanes));
+    const bool has_type = constant.kind_ == Value::Kind::Constant &&
+                          (constant.type_ == element || constant.type_ == loaded_type(element));
+    if (constant.kind_ == Value::Kind::Wrong) {
+      problem = *constant.wrong_;
+    } else if (!has_type || load_element(element, lanes, 0) != constant.bits_) {
+      const std::string what = "element " + std::to_string(i) + " of `" + name + "`";
+      problem = diagnose<message::constant_range>(what, element);
+    }
+    bytes.insert(bytes.end(), lanes.begin(), lanes.begin() + stride(element));
+  }
+  if (problem) {
+    add_misuse(*std::move(problem));
+    return make(interner_.local({}), DataType::Unknown);
+  }
+  const ConstTable table{std::move(name), element, Contents(std::move(bytes))};
+  return make(interner_.table(table), table.type());
+}
+
+// None where the variable could not be made.
+LocalId BodyBuilder::local_of(const Value& variable) const {
+  const Expr& expr = body_[variable.id_];
+  return expr.imm < body_.locals.size() ? LocalId{expr.imm} : LocalId{};
+}
+
+// The local of a result, unless it has a name by now.
+LocalId BodyBuilder::unnamed(const Fresh& fresh) const {
+  const LocalId local = fresh.owner_ == this ? local_of(fresh) : LocalId{};
+  return local.exists() && body_[local].name == kUnnamed ? local : LocalId{};
+}
+
+void BodyBuilder::assign(const Value& variable, Value value) {
+  BodyBuilder& owner = *variable.owner_;
+  const ExprId id = owner.expr(value, variable.type_);
+  owner.body_.stmts.push_back(Assign{owner.local_of(variable), id});
+}
+
+// As the text: `{ let __result = atomic_add(…)  x = __result }`.
+void BodyBuilder::assign_result(const Value& variable, const Fresh& fresh) {
+  BodyBuilder& owner = *variable.owner_;
+  std::vector<Stmt>& stmts = owner.body_.stmts;
+  const LocalId result = owner.unnamed(fresh);
+  if (result.exists() && declared(stmts.back()) == result) {
+    owner.body_.locals[result.index].name = "__result";
+    stmts.insert(stmts.end() - 1, Block{StmtId{stmts.size() + 2}});
+  }
+  assign(variable, fresh);
+}
+
+void BodyBuilder::set_element(const Value& array, Value index, Value value) {
+  BodyBuilder& owner = *array.owner_;
+  const ExprId at = owner.expr(index);
+  const ExprId id = owner.expr(value, element_type(array.type_));
+  owner.body_.stmts.push_back(SetElement{owner.local_of(array), at, id});
 }
 
 void BodyBuilder::store(BufferId buffer, Value index, Value value) {
   const ExprId at = expr(index);
-  const ExprId id = expr(value, loaded_type(element_type(buffer)));
+  const ExprId id = expr(value, value_type(buffer));
   body_.stmts.push_back(Store{buffer, at, id});
 }
 
@@ -252,12 +374,52 @@ void BodyBuilder::begin_else() {
   branch->else_begin = StmtId{body_.stmts.size()};
 }
 
-Value BodyBuilder::begin_for(std::string name, Value from, Value to) {
+// The loops that are more than one `for` are what docs/text-format.md says, names included.
+Value BodyBuilder::begin_for(std::string name, Value from, Value to, std::uint32_t step) {
+  if (step == 0) misuse<message::zero_step>();
+  if (step > 1) {
+    open(Block{}, Made::Around);
+    const Value first = let(hidden("from"), from);
+    const Value span = let(hidden("span"), sub_sat(to, first));
+    const Value round = begin_round(0, span / step + (span % step != 0));
+    return let(std::move(name), first + round * step);
+  }
   const ExprId first = expr(from);
   const ExprId last = expr(to);
   const LocalId variable = declare(std::move(name));
   open(For{variable, first, last, {}});
   return local_value(variable, DataType::U32);
+}
+
+Value BodyBuilder::begin_for_reversed(std::string name, Value from, Value to) {
+  open(Block{}, Made::Around);
+  const Value first = let(hidden("from"), from);
+  const Value last = let(hidden("to"), to);
+  const Value round = begin_round(first, last);
+  return let(std::move(name), last - 1 - (round - first));
+}
+
+void BodyBuilder::begin_while(Value condition) {
+  begin_round(0, 0xffff'ffff);
+  const Operation op = resolve(Operation::LogicalNot, condition.as(DataType::U32).type_);
+  const ExprId id = expr(condition);
+  begin_if(make(interner_.make(op, 0, 0, {&id, 1}), DataType::U32));
+  break_();
+  end();
+}
+
+Value BodyBuilder::begin_round(Value from, Value to) {
+  const ExprId first = expr(from);
+  const ExprId last = expr(to);
+  const LocalId round = declare(hidden("round"));
+  open(For{round, first, last, {}}, Made::Round);
+  return local_value(round, DataType::U32);
+}
+
+// With the number of such loops around it.
+std::string BodyBuilder::hidden(std::string_view name) const {
+  const auto depth = std::ranges::count(open_, Made::Round, &Open::made);
+  return "__" + std::string(name) + std::to_string(depth);
 }
 
 void BodyBuilder::begin_block() { open(Block{}); }
@@ -267,8 +429,10 @@ void BodyBuilder::end() {
     misuse<message::nothing_to_close>(name_);
     return;
   }
+  const Made made = open_.back().made;
   close_block(body_, open_.back());
   open_.pop_back();
+  if (made == Made::Round && !open_.empty() && open_.back().made == Made::Around) end();
 }
 
 void BodyBuilder::close_block(Body& body, Open open) {
@@ -294,11 +458,13 @@ Body BodyBuilder::finished_body(std::uint32_t parameters,
       diagnostic.path += ": " + path_of(body, StmtId{misuse.stmt});
   }
   if (!open_.empty()) {
-    diagnostics.push_back(diagnose<message::unclosed_block>(name_, open_.size()));
+    const auto count =
+        std::ranges::count_if(open_, [](const Open& open) { return open.made != Made::Around; });
+    diagnostics.push_back(diagnose<message::unclosed_block>(name_, count));
     diagnostics.back().path = item_path_;
   }
-  // An atomic's result that no expression uses is not a local. Only reachable expressions
-  // count, and those are what canonical() keeps.
+  // An atomic's result that has no name and that no expression uses is not a local. Only reachable
+  // expressions count, and those are what canonical() keeps.
   body = canonical(body, parameters);
   std::vector<bool> used(body.locals.size());
   for (const Expr& expr : body.exprs) {
@@ -311,9 +477,8 @@ Body BodyBuilder::finished_body(std::uint32_t parameters,
   }
   for (Stmt& stmt : body.stmts) {
     Atomic* atomic = std::get_if<Atomic>(&stmt);
-    if (atomic != nullptr && atomic->result.exists() && !used[atomic->result.index]) {
-      atomic->result = {};
-    }
+    if (atomic == nullptr || !atomic->result.exists() || used[atomic->result.index]) continue;
+    if (body[atomic->result].name == kUnnamed) atomic->result = {};
   }
   name_locals(body);
   return canonical(body, parameters);
@@ -361,21 +526,32 @@ Value Builder::id(Operation op, std::uint32_t axis) {
   return make(interner_.make(op, static_cast<std::uint8_t>(axis), 0, {}), DataType::U32);
 }
 
-Value Builder::atomic(AtomicOp op, const Element& element, Value value, Value expected) {
+Fresh Builder::atomic(AtomicOp op, const Element& element, Value value, Value expected) {
+  if (element.owner_ != this) {
+    misuse<message::foreign_value>(name_);
+    return Fresh(local_value({}, DataType::Unknown));
+  }
   Atomic statement;
   statement.op = op;
   statement.buffer = element.buffer_;
-  if (element.owner_ != this) {
-    misuse<message::foreign_value>(name_);
-    return {};
-  }
-  const DataType type = loaded_type(element_type(element.buffer_));
+  const DataType type = value_type(element.buffer_);
   statement.index = expr(element.index_);
-  if (op == AtomicOp::CompareExchange) statement.expected = expr(expected, type);
-  statement.value = expr(value, type);
+  if (info(op).operands > 1) statement.expected = expr(expected, type);
+  if (info(op).operands > 0) statement.value = expr(value, type);
+  if (op != AtomicOp::Store) statement.result = declare(kUnnamed);
+  body_.stmts.push_back(statement);
+  return Fresh(local_value(statement.result, type));
+}
+
+Fresh Builder::collective(CollectiveOp op, Value value, Value invocation) {
+  Collective statement;
+  statement.op = op;
+  value = value.as(DataType::U32);
+  statement.value = expr(value);
+  if (info(op).chooses()) statement.invocation = expr(invocation);
   statement.result = declare(kUnnamed);
   body_.stmts.push_back(statement);
-  return local_value(statement.result, type);
+  return Fresh(local_value(statement.result, value.type_));
 }
 
 Result<Linked> Builder::finish() const {
@@ -395,14 +571,14 @@ OpBuilder::OpBuilder(std::string id, DataType output) : BodyBuilder("op ", id) {
   if (output == DataType::Unknown) misuse<message::no_type>(name_);
 }
 
-Value OpBuilder::add_parameter(std::string name, DataType type) {
+Variable OpBuilder::add_parameter(std::string name, DataType type) {
   if (body_.locals.size() != op_.signature.inputs.size()) {
     misuse<message::late_parameter>(name_);
-    return make(interner_.local({}), type);
+    return variable({}, type);
   }
-  if (type == DataType::Unknown) misuse<message::no_type>(name);
+  if (element_type(type) == DataType::Unknown) misuse<message::no_type>(name);
   op_.signature.inputs.push_back(type);
-  return local_value(declare(std::move(name)), type);
+  return variable(declare(std::move(name)), type);
 }
 
 Result<Op> OpBuilder::finish() const {

@@ -176,10 +176,11 @@ class BlockStack {
     enter(i, [](const Frame&, Frame&) {});
   }
 
-  // Opens the first block of a compound statement; null for any other.
+  // Opens the first block of a compound statement; null for any other. Captures are listed because
+  // their order is up to the compiler otherwise, and tests of one link with a library of another.
   Frame* open(std::uint32_t i) {
     return std::visit(
-        [&](const auto& s) -> Frame* {
+        [this, i](const auto& s) -> Frame* {
           if constexpr (requires { s.else_begin; }) return &push(i, s.else_begin);
           if constexpr (requires { s.end; }) {
             Frame& opened = push(i, s.end);

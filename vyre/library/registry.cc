@@ -17,15 +17,22 @@ using OpMap = std::map<std::string, std::shared_ptr<const Op>, std::less<>>;
 std::shared_ptr<const Op> find_standard(std::string_view id) {
   static std::mutex mutex;
   static OpMap parsed;
-  const std::lock_guard lock(mutex);
-  if (const auto known = parsed.find(id); known != parsed.end()) return known->second;
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto known = parsed.find(id); known != parsed.end()) return known->second;
+  }
   const LibraryEntry* entry = find_library_entry(id);
   if (entry == nullptr) return nullptr;
-  Result<Module> module = parse(entry->text(), entry->file);
+  // What it calls is parsed in between; calls nest at most kMaxCallDepth deep.
+  Result<Module> module = parse(entry->text(), entry->file, [](std::string_view callee) {
+    const std::shared_ptr<const Op> op = find_standard(callee);
+    return op != nullptr ? &op->signature : nullptr;
+  });
   assert(module.ok());  // the tests parse and validate all of them
   if (!module.ok()) return nullptr;
   Op& op = std::get<Op>(module->items[0]);
   auto shared = std::make_shared<const Op>(std::move(op));
+  const std::lock_guard lock(mutex);
   return parsed.emplace(std::string(id), std::move(shared)).first->second;
 }
 

@@ -9,6 +9,7 @@
 
 #include "vyre/base/result.h"
 #include "vyre/ir/program.h"
+#include "vyre/text/parse.h"
 
 namespace vyre {
 
@@ -37,6 +38,14 @@ class Registry {
  private:
   std::map<std::string, std::shared_ptr<const Op>, std::less<>> added_;
 };
+
+// What the parser asks for; the registry must outlive it.
+inline FindSignature signatures_of(const Registry& registry) {
+  return [&registry](std::string_view id) -> const OpSignature* {
+    const Op* op = registry.find(id);
+    return op != nullptr ? &op->signature : nullptr;
+  };
+}
 
 // Whether two ops are the same function under the same id.
 bool same_function(const Op& a, const Op& b);

@@ -26,8 +26,8 @@ namespace {
 constexpr std::uint32_t kCopies = 4;       // enough loads under way; eight gain nothing
 constexpr std::size_t kStreamExprs = 128;  // beyond it computing hides the loads
 constexpr std::size_t kWaitingExprs = 256;
-constexpr std::uint32_t kWideBytes = 16;   // that one instruction moves
-constexpr std::size_t kNeighbourExprs = 1024;  // of all neighbours
+constexpr std::uint32_t kWideBytes = 16;          // that one instruction moves
+constexpr std::size_t kNeighbourExprs = 1024;     // of all neighbours
 constexpr std::uint32_t kShortIf = 4;             // statements
 constexpr int kMaxDepth = 8;                      // of tests that are looked through
 constexpr std::uint32_t kSharedBytes = 24 << 10;  // of all copies; more leaves room for few
@@ -121,9 +121,10 @@ class Finder {
           },
           [&](const For&) { goes_together(); }, [&](const Break&) { goes_together(); },
           [&](const Return&) { goes_together(); }, [&](const Barrier&) { goes_together(); },
-          [&](const Collective& collective) {
-            goes_together();
-            set(found_.locals, collective.result.index, true);
+          [&](const Collective& all) {
+            // What they give may differ; that they give it may not.
+            possible_ = possible_ && !parts;
+            set(found_.locals, all.result.index, differs);
           },
           Nothing<Block, SetElement, Continue>{});
     }
@@ -153,13 +154,12 @@ std::optional<Differences> find_several(const Program& program) {
     return std::ranges::any_of(body.stmts,
                                [](const Stmt& stmt) { return std::holds_alternative<T>(stmt); });
   };
-  if (any(Collective{})) return std::nullopt;
   // Memory that each invocation has for itself is slow, and several of it are slower.
   const auto is_private = [](const BufferDecl& buffer) {
     return buffer.access == BufferAccess::Private;
   };
   if (std::ranges::any_of(program.buffers, is_private)) return std::nullopt;
-  const bool waits = any(Barrier{});
+  const bool waits = any(Barrier{}) || any(Collective{});
   std::uint64_t shared = 0;
   for (const BufferDecl& buffer : program.buffers) {
     if (is_workgroup(buffer)) shared += std::uint64_t{buffer.count} * stride(buffer.element);
@@ -442,7 +442,7 @@ class Writer {
         },
         [&](const For&) { put_once(); }, [&](const Block&) { put_once(); },
         [&](const Break&) { put_once(); }, [&](const Return&) { put_once(); },
-        [&](const Barrier&) { put_once(); }, [&](const Collective&) { put_once(); },
+        [&](const Barrier&) { put_once(); }, [&](const Collective& all) { put_collective(all); },
         Nothing<SetElement, Continue>{});
   }
   bool opens(StmtId id) const { return differences_.stmts[id.index]; }
@@ -500,6 +500,19 @@ class Writer {
       all.push_back(own);
     }
     for (const Atomic& each : all) draft_.add(each);
+  }
+
+  // Side by side, with what they take before all of them: they may wait together.
+  void put_collective(const Collective& collective) {
+    std::vector<Collective> all;
+    each(differs(collective.result), [&](Copy& copy) {
+      Collective own = collective;
+      own.value = input(copy, collective.value);
+      if (own.invocation.exists()) own.invocation = input(copy, collective.invocation);
+      own.result = declare(copy, collective.result);
+      all.push_back(own);
+    });
+    for (const Collective& each : all) draft_.add(each);
   }
 
   Formulas f_;
@@ -571,8 +584,8 @@ std::optional<Shaped> coarsen_neighbours(const Program& plain, const LaunchShape
   coarse.launch.groups[0] *= count;
   Draft draft(coarse.program, kFold | kAlgebra);
   Formulas f{draft};
-  const ExprId thread = f.sum(f.times(f.id(Operation::WorkgroupId), size[0]),
-                              f.id(Operation::LocalId));
+  const ExprId thread =
+      f.sum(f.times(f.id(Operation::WorkgroupId), size[0]), f.id(Operation::LocalId));
   const ExprId first = f.bind("invocation_x", f.times(thread, count));
   // The dispatch has all neighbours or none.
   f.end_if(f.less(f.load(coarse.launch.uniform, f.number(limit)), first));

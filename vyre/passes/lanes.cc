@@ -77,8 +77,8 @@ bool shares_rows(const Program& program) {
 }
 
 // The bytes of the longest elements of a program that only goes through rows of them, without
-// loops; 0: it does something else.
-std::uint32_t streamed_bytes(const Program& program, const Shapes& shapes) {
+// loops, and perhaps looks up bytes in registers; 0: it does something else.
+std::uint32_t streamed_bytes(const Program& program, const Shapes& shapes, bool byte_tables) {
   std::uint32_t bytes = 0;
   for (const BufferDecl& buffer : program.buffers) bytes = std::max(bytes, stride(buffer.element));
   const auto is_row = [&](ExprId index) {
@@ -87,7 +87,10 @@ std::uint32_t streamed_bytes(const Program& program, const Shapes& shapes) {
                                              : shape.kind != Shape::Kind::Irregular;
   };
   const bool loads_rows = std::ranges::all_of(program.body.exprs, [&](const Expr& expr) {
-    return expr.op != Operation::Load || is_row(expr.args[0]);
+    if (expr.op != Operation::Load || is_row(expr.args[0])) return true;
+    const BufferDecl& buffer = program.buffers[expr.imm];
+    return byte_tables && buffer.access == BufferAccess::Constant && stride(buffer.element) == 1 &&
+           buffer.count <= kByteTable;
   });
   const bool stores_rows = std::ranges::all_of(program.body.stmts, [&](const Stmt& stmt) {
     const Store* store = std::get_if<Store>(&stmt);
@@ -182,7 +185,8 @@ void find_lanes(LaunchShape& launch, const Program& program, const LaneLimits& l
   const bool is_free = has_free_workgroups(program);
   const bool has_much = !demand.has_loops && size > kMuch && is_free;
   // As many bytes as a vector holds.
-  const std::uint32_t bytes = size <= kMuch && is_free ? streamed_bytes(program, shapes) : 0;
+  const std::uint32_t bytes =
+      size <= kMuch && is_free ? streamed_bytes(program, shapes, limits.byte_tables) : 0;
   if (bytes != 0 && bytes < 4) {
     launch.lanes = std::min(kMaxLanes, limits.width * 4 / bytes);
     return;

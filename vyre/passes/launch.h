@@ -77,7 +77,9 @@ struct LaneLimits {
   std::uint32_t width = 8;       // lanes of a vector
   std::uint32_t registers = 16;  // for vectors
   bool fast_gathers = true;      // faster than a load for each lane
+  bool byte_tables = false;      // of kByteTable elements are permuted in registers
 };
+inline constexpr std::uint32_t kByteTable = 256;
 Shaped shape_for_cpu(const Program& program, const LaneLimits& limits);
 inline constexpr std::uint32_t kMaxLanes = 64;  // a power of two, as all numbers of lanes are
 

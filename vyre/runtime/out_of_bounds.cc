@@ -35,9 +35,11 @@ Diagnostic place_of(const OutOfBounds& hidden, const Loaded& loaded, std::size_t
 std::string out_of_bounds_note(const OutOfBounds& hidden, const Loaded& loaded, std::size_t item) {
   if (!hidden.any()) return {};
   const Diagnostic place = place_of(hidden, loaded, item);
-  return place.problem + ", first at " +
-         (place.line > 0 ? "line " + std::to_string(place.line) : place.path) + " by invocation " +
-         ids_text(hidden.first.global);
+  const std::string line = std::to_string(place.line);
+  const std::string where = place.line == 0           ? place.path
+                            : item < loaded.own_items ? "line " + line
+                                                      : place.file + ":" + line;
+  return place.problem + ", first at " + where + " by invocation " + ids_text(hidden.first.global);
 }
 
 Diagnostic out_of_bounds_error(const OutOfBounds& hidden, const Loaded& loaded, std::size_t item) {

@@ -32,10 +32,9 @@ class Describer {
  public:
   // Both are null for a program that does not come from a file; a wire file has no positions.
   Describer(const Program& program, const Source* source, const ItemPositions* positions)
-      : program_(program),
-        source_(source),
-        positions_(positions),
-        lines_(source == nullptr ? std::string_view() : source->text) {}
+      : program_(program), source_(source), positions_(positions) {
+    if (source != nullptr) lines_.emplace(*source);
+  }
 
   std::vector<Diagnostic> describe(const RaceReport& report);
   // Says in a diagnostic where a statement accesses a buffer: itself, or with one of its loads.
@@ -49,7 +48,7 @@ class Describer {
   const Program& program_;
   const Source* source_;
   const ItemPositions* positions_;
-  LineCounter lines_;
+  std::optional<LineCounter> lines_;
 };
 
 void Describer::locate(Diagnostic& diagnostic, StmtId stmt, ExprId load) {
@@ -58,7 +57,7 @@ void Describer::locate(Diagnostic& diagnostic, StmtId stmt, ExprId load) {
     const Span span =
         load.exists() ? positions_->uses[statement.first_use + use_of(program_.body, stmt, load)]
                       : Span{statement.buffer.begin, statement.element_end};
-    vyre::locate(diagnostic, *source_, lines_, span);
+    vyre::locate(diagnostic, *source_, *lines_, span);
     return;
   }
   if (source_ != nullptr) diagnostic.file = source_->file;
@@ -194,7 +193,7 @@ Diagnostic Describer::describe(const OrderDependence& dependence) {
       buffer.name, dependence.element, value(dependence.first_value, dependence.first),
       value(dependence.second_value, dependence.second));
   if (positions_ != nullptr) {
-    vyre::locate(diagnostic, *source_, lines_, positions_->buffers[dependence.buffer.index]);
+    vyre::locate(diagnostic, *source_, *lines_, positions_->buffers[dependence.buffer.index]);
   } else {
     if (source_ != nullptr) diagnostic.file = source_->file;
     diagnostic.path = "program " + shorten(program_.name);

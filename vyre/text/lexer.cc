@@ -99,7 +99,7 @@ Token Lexer::next() {
   static const SpellingTable spellings;
   const std::uint32_t size = static_cast<std::uint32_t>(text_.size());
   Token token;
-  token.newline_before = at_ == 0;
+  token.newline_before = at_ == start_;
   while (true) {
     while (at_ < size &&
            (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
@@ -137,6 +137,13 @@ Token Lexer::next() {
       continue;
     } else if (spellings.match(c, following, token)) {
       at_ = token.span.end;
+      if (token.infix != nullptr && token.infix->precedence > kComparisonPrecedence && at_ < size &&
+          text_[at_] == '=') {
+        ++at_;
+        token.kind = Tok::Update;
+        token.update = token.infix;
+        token.infix = token.prefix = nullptr;
+      }
     } else {
       token.after_error |= c != ';';
       report_character(begin);
@@ -158,6 +165,9 @@ void Lexer::report_character(std::uint32_t begin) {
   const std::string shown = shorten(text(span), 24);
   if (shown == ";") {
     report<message::separator>(span);
+  } else if (text_.substr(begin).starts_with("#include")) {
+    at_ = static_cast<std::uint32_t>(std::min(text_.find('\n', begin), text_.size()));
+    report<message::include_directive>({begin, begin + 8});
   } else if (shown == "#") {
     report<message::hash_comment>(span);
   } else if (shown == "?") {

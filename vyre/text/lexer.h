@@ -43,6 +43,7 @@ enum class Tok : std::uint8_t {
   String,
   Comment,
   Operator,  // Token::infix and Token::prefix say which
+  Update,    // `+=` and the like: Token::update says which
 #define TOKEN(name, text) name,
 #include "vyre/text/words.def"
 };
@@ -54,8 +55,12 @@ struct Token {
   bool after_error = false;    // its line has something before it that is not a token
   const OperationInfo* infix = nullptr;
   const OperationInfo* prefix = nullptr;
+  const OperationInfo* update = nullptr;
   Span span;
 };
+
+// What some editors put at the beginning of a file; it is skipped.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 class Lexer {
  public:
@@ -74,6 +79,12 @@ class Lexer {
     return ahead;
   }
   void seek(std::uint32_t offset) { at_ = offset; }
+  // Goes on at the beginning of a file of this text.
+  void enter(std::string_view text, Span file) {
+    text_ = text.substr(0, file.end);
+    at_ = file.begin + (text_.substr(file.begin).starts_with(kByteOrderMark) ? 3 : 0);
+    start_ = at_;
+  }
   void set_quiet(bool quiet) { quiet_ = quiet; }  // in text that is skipped anyway
   std::size_t errors() const { return errors_; }  // how many were reported
   std::string_view text(Span span) const { return text_.substr(span.begin, span.end - span.begin); }
@@ -94,6 +105,7 @@ class Lexer {
   std::string_view text_;
   Findings& findings_;
   std::uint32_t at_ = 0;
+  std::uint32_t start_ = 0;  // of the file
   std::size_t errors_ = 0;
   bool quiet_ = false;
 };

@@ -1,9 +1,9 @@
 #include "vyre/text/parse.h"
 
-#include <deque>
+#include <map>
+#include <numeric>
+#include <set>
 
-#include "vyre/ir/eval.h"
-#include "vyre/ir/walk.h"
 #include "vyre/text/parse_statements.h"
 
 namespace vyre {
@@ -12,31 +12,69 @@ namespace {
 // Items: the last layer.
 class Parser : StatementParser {
  public:
-  using StatementParser::StatementParser;
+  Parser(const Source& source, Parsed& parsed, const FindSignature& find)
+      : StatementParser(source, parsed, find_), others_(find) {}
 
-  void parse_file() {
+  void parse_all(const FileUses& uses) {
     if (source_.text.size() > kMaxSourceBytes) {
       fail<message::source_too_large>({0, 0});
       return;
     }
-    const std::size_t invalid = first_invalid_utf8(source_.text);
-    if (invalid < source_.text.size()) {
-      const std::uint32_t place = static_cast<std::uint32_t>(invalid);
-      fail<message::invalid_utf8>({place, place + 1}, hex_byte(source_.text[invalid]));
+    uses_of_files_ = &uses;
+    for_each_file(uses, [&](Source::File file) { parse_file(file); });
+    if (source_.used.empty()) return;
+    sort_items();
+    rename_tables();
+  }
+
+  std::vector<Use> uses(Source::File file) {
+    enter(file);
+    parse_uses();
+    return std::move(uses_);
+  }
+
+ private:
+  void enter(Source::File file) {
+    lexer_.enter(source_.text, file.text);
+    token_ = previous_ = {};
+    advance();
+  }
+
+  // Used ones first; only the first one where nothing says which files there are.
+  template <class Do>
+  void for_each_file(const FileUses& uses, Do parse_one) {
+    if (uses.order.empty()) return parse_one(source_.file_at(0));
+    for (const std::uint32_t file : uses.order) {
+      constants_.enter(file, uses.of_file[file]);
+      parse_one(source_.file_at(file));
+    }
+  }
+
+  void parse_file(Source::File file) {
+    const std::string_view text =
+        std::string_view(source_.text).substr(file.text.begin, file.text.end - file.text.begin);
+    const std::size_t invalid = first_invalid_utf8(text);
+    if (invalid < text.size()) {
+      const std::uint32_t place = file.text.begin + static_cast<std::uint32_t>(invalid);
+      failed_ = false;
+      fail<message::invalid_utf8>({place, place + 1}, hex_byte(text[invalid]));
       return;
     }
-    if (source_.text.starts_with("\xef\xbb\xbf")) lexer_.seek(3);
-    advance();
+    enter(file);
+    parse_uses();
     while (!at(Tok::End) && !stopped_) {
       failed_ = false;
-      if (at_const()) {
+      if (at_use()) {
+        fail<message::late_use>(token_.span);
+        parse_uses();
+      } else if (at_const()) {
         parse_const();
       } else if (at_word(Word::Program)) {
         parse_program();
       } else if (at_word(Word::Op)) {
         parse_op();
       } else {
-        const std::string_view advice = advice_for(spelling());
+        const std::string_view advice = advice_for(spelling() == "mod" ? "import" : spelling());
         at(Tok::RBrace)  ? fail_here<message::extra_brace>()
         : advice.empty() ? fail_here<message::no_item>()
                          : fail_here<message::foreign_item>(advice);
@@ -45,11 +83,83 @@ class Parser : StatementParser {
     }
   }
 
- private:
+  // --- Files ---
+
+  // A name elsewhere.
+  bool at_use() const {
+    return at(Tok::Name) && spelling() == "use" &&
+           lexer_.probe().next_but_comments().kind == Tok::String;
+  }
+
+  void parse_uses() {
+    while (at_use() && !stopped_) {
+      parsed_.heads.push_back(token_.span.begin);
+      advance();
+      failed_ = false;
+      Use use{{}, token_.span};
+      if (parse_string(use.path)) {
+        uses_.push_back(std::move(use));
+      } else {
+        advance();
+      }
+    }
+  }
+
+  // In the order of the text, as files are parsed in another one.
+  void sort_items() {
+    std::vector<std::size_t> order(parsed_.module.items.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [&](std::size_t i) { return parsed_.positions[i].heads[0]; });
+    const auto sort = [&](auto& all) {
+      std::remove_reference_t<decltype(all)> sorted(all.size());
+      for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = std::move(all[order[i]]);
+      all = std::move(sorted);
+    };
+    sort(parsed_.module.items);
+    sort(parsed_.positions);
+    sort(parsed_.sound);
+    sort(parsed_.typed);
+  }
+
+  // Files may have different tables of one name. A module is one text when it is printed, so a
+  // later one gets the first name that is free: `k_2`.
+  void rename_tables() {
+    std::set<std::string> names;
+    std::vector<ConstTable*> tables;
+    for (Item& item : parsed_.module.items) {
+      Body& body = body_of(item);
+      for (ConstTable& table : body.tables) tables.push_back(&table);
+      for (const auto& local : body.locals) names.insert(local.name);
+      if (const Program* program = std::get_if<Program>(&item)) {
+        for (const BufferDecl& buffer : program->buffers) names.insert(buffer.name);
+      }
+    }
+    for (const ConstTable* table : tables) names.insert(table->name);
+    std::map<std::string, std::vector<ConstTable>> versions;  // by the name that is written
+    for (ConstTable* table : tables) {
+      std::vector<ConstTable>& known = versions[table->name];
+      const auto version = std::ranges::find_if(known, [&](const ConstTable& other) {
+        return other.element == table->element && other.contents == table->contents;
+      });
+      if (version != known.end()) {
+        table->name = version->name;
+        continue;
+      }
+      const std::string name = table->name;
+      for (std::size_t number = known.size() + 1; number > 1 && names.contains(table->name);
+           ++number) {
+        table->name = name + "_" + std::to_string(number);
+      }
+      names.insert(table->name);
+      known.push_back(*table);
+    }
+  }
+
+  // --- Items ---
+
   void begin_item(Body& body) {
     item_sound_ = item_typed_ = true;
-    body_ = &body;
-    interner_.emplace(body);
+    begin_values(body);
     positions_ = {};
     positions_.heads.push_back(token_.span.begin);
     names_ = {};
@@ -57,7 +167,7 @@ class Parser : StatementParser {
     scope_.clear();
     open_.clear();
     suspect_.reset();
-    for (const ConstTable& table : tables_) binding(table.name).table = &table;
+    rounds_ = 0;
   }
 
   void finish_item(Item item) {
@@ -78,73 +188,96 @@ class Parser : StatementParser {
 
   // --- Constants ---
 
-  bool at_const() const {
-    return at(Tok::Name) && spelling() == "const" &&
-           lexer_.probe().next_but_comments().kind == Tok::Name;
-  }
-
-  // A table: `const NAME = […]`, or with its type before the `=`.
+  // `const NAME = e` or `const NAME: T = e`; a table where e is a list.
   void parse_const() {
     parsed_.heads.push_back(token_.span.begin);
     advance();
     std::string_view name;
     Span span;
     item_sound_ = true;
+    item_name_ = "a constant";
+    positions_ = {};
     DataType type = DataType::Unknown;
-    if (!parse_new_name(name, span, "a name for the constant") ||
-        (accept(Tok::Colon) && !parse_variable_type(type)) ||
-        !expect<message::constant_value>(Tok::Assign) || !parse_table(name, span, type)) {
-      skip_to_item();
+    const bool parsed = parse_new_name(name, span, "a name for the constant") &&
+                        (!accept(Tok::Colon) || parse_variable_type(type)) &&
+                        expect<message::constant_value>(Tok::Assign);
+    Constant constant;
+    if (!parsed || !(at(Tok::LBracket) ? parse_table(name, span, type, constant)
+                                       : parse_named(name, span, type, constant))) {
+      return skip_to_item();
     }
+    constant.name = name;
+    if (!constants_.add(std::move(constant))) complain<message::duplicate_item>(span, shorten(name));
   }
 
-  // One element of a table; where its type is still Unknown, the literal has it.
-  bool parse_table_element(DataType element, TypedBits& literal) {
-    const std::uint32_t begin = token_.span.begin;
-    const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
-    if (negative) advance();
-    if (at(Tok::Number)) {
-      const DataType bare = element == DataType::Unknown ? DataType::U32 : element;
-      if (!read_literal(negative, begin, literal, false, bare)) return false;
-      advance();
-    } else if (at_truth() && !negative) {
-      if (!parse_constant(false, begin, literal)) return false;
-    } else if (!at_word(Word::Type) || negative || !parse_typed_constant(literal)) {
-      return fail_here<message::table_literal>();
+  // The expression of a constant, which may stay without a type.
+  bool parse_named(std::string_view name, Span span, DataType type, Constant& constant) {
+    const ConstantScope scope(*this);
+    Value value;
+    if (!parse_value(value)) return false;
+    if (type != DataType::Unknown) settle(value, type);
+    drop_dead_uses(value.first_use);
+    const std::size_t uses = positions_.uses.size() - value.first_use;
+    constant = {{}, {}, value.id, value.type, static_cast<std::uint32_t>(uses)};
+    if (is_bare(value.type)) return true;
+    const std::optional<TypedBits> bits = folded(value);
+    const bool is_wrong = !bits || bits->type == DataType::Unknown;
+    if (is_wrong) {
+      constant = {{}, {}, interner_->local({}), DataType::Unknown, 1};
+    } else if (type != DataType::Unknown && type != value.type) {
+      complain<message::stated_type>(span, shorten(name), type, value.type);
     }
-    if (element == DataType::Unknown || literal.type == element) return true;
-    const std::span<const std::byte> bytes = std::as_bytes(std::span(literal.bits.lanes));
-    if (literal.type == loaded_type(element) && load_element(element, bytes, 0) == literal.bits) {
-      return true;
-    }
-    return fail<message::table_element>({begin, previous_.span.end}, text(element));
+    return true;
   }
 
-  bool parse_table(std::string_view name, Span span, DataType type) {
-    if (!expect<message::constant_value>(Tok::LBracket)) return false;
-    DataType element = element_type(type);
-    std::vector<std::byte> bytes;
-    std::uint32_t count = 0;
-    do {
-      if (at(Tok::RBracket)) break;
-      TypedBits literal;
-      if (!parse_table_element(element, literal)) return false;
-      if (element == DataType::Unknown) element = literal.type;
-      const auto* lanes = reinterpret_cast<const std::byte*>(literal.bits.lanes.data());
-      bytes.insert(bytes.end(), lanes, lanes + stride(element));
-      if (++count > kMaxTableCount || bytes.size() > kMaxTableBytes) {
+  // The elements of a table, in the type of those that have one.
+  bool parse_table(std::string_view name, Span span, DataType type, Constant& constant) {
+    const ConstantScope scope(*this);
+    advance();
+    std::vector<Value> elements;
+    while (!at(Tok::RBracket)) {
+      if (!parse_value(elements.emplace_back())) return false;
+      if (elements.size() > kMaxTableCount) {
         return fail<message::table_size>(span, shorten(name));
       }
-    } while (accept(Tok::Comma));
+      if (!accept(Tok::Comma)) break;
+    }
     if (!expect<message::table_end>(Tok::RBracket)) return false;
-    if (count == 0) return fail<message::empty_table>(span, shorten(name));
+    if (elements.empty()) return fail<message::empty_table>(span, shorten(name));
+    DataType element = element_type(type);
+    for (const Value& each : elements) {
+      if (element == DataType::Unknown && !is_bare(each.type)) element = each.type;
+    }
+    if (element == DataType::Unknown) element = DataType::U32;
+    if (elements.size() * stride(element) > kMaxTableBytes) {
+      return fail<message::table_size>(span, shorten(name));
+    }
+    std::vector<std::byte> bytes;
+    for (Value& each : elements) {
+      if (!add_element(each, element, bytes)) return false;
+    }
+    const auto count = static_cast<std::uint32_t>(elements.size());
     if (is_array(type) && count != element_count(type)) {
       complain<message::table_count>(span, shorten(name), count, element_count(type));
     }
-    if (std::ranges::find(tables_, name, &ConstTable::name) != tables_.end()) {
-      return fail<message::duplicate_item>(span, shorten(name));
+    constant.table = ConstTable{std::string(name), element, Contents(std::move(bytes))};
+    constant.uses = 1;
+    return true;
+  }
+
+  bool add_element(Value& value, DataType element, std::vector<std::byte>& bytes) {
+    const bool is_number = is_bare(value.type);
+    settle(value, loaded_type(element));
+    drop_dead_uses(value.first_use);
+    const std::optional<TypedBits> bits = folded(value);
+    if (!bits || bits->type == DataType::Unknown) return false;
+    const auto lanes = std::as_bytes(std::span(bits->bits.lanes));
+    bytes.insert(bytes.end(), lanes.begin(), lanes.begin() + stride(element));
+    if (bits->type == loaded_type(element) && load_element(element, lanes, 0) == bits->bits) {
+      return true;
     }
-    tables_.push_back({std::string(name), element, Contents(std::move(bytes))});
+    is_number ? complain_range(value.span, lexer_.text(value.span), element)
+              : complain<message::table_element>(value.span, text(element));
     return true;
   }
 
@@ -172,6 +305,7 @@ class Parser : StatementParser {
     number_bindings(program.buffers, written);
     item_typed_ = item_sound_;
     parse_body();
+    finish_values(0);
     finish_item(std::move(program));
   }
 
@@ -269,7 +403,10 @@ class Parser : StatementParser {
       if (!parse_law(op)) recover();
     }
     item_typed_ = item_sound_;
+    output_ = op.signature.output;
+    own_.emplace(op.id, op.signature);
     parse_body();
+    finish_values(op.signature.inputs.size());
     finish_item(std::move(op));
   }
 
@@ -287,11 +424,12 @@ class Parser : StatementParser {
       if (!parse_new_name(name, span, "a parameter")) return false;
       positions_.parameters.push_back(span);
       op.signature.inputs.push_back(DataType::Unknown);
-      declare(name);
+      const LocalId local = declare(name, DataType::Unknown);
       if (!expect<message::parameter_colon>(Tok::Colon) ||
           !parse_variable_type(op.signature.inputs.back())) {
         return false;
       }
+      locals_[local.index].type = op.signature.inputs.back();
     }
     advance();
     if (!expect<message::op_output>(Tok::Arrow)) return false;
@@ -358,7 +496,7 @@ class Parser : StatementParser {
     advance();
     if (accept(Tok::LParen)) {
       do {
-        if (!parse_law_argument(law)) return false;
+        if (!parse_law_argument(law, value_type(law, op.signature))) return false;
       } while (accept(Tok::Comma));
       if (!expect<message::law_end>(Tok::RParen)) return false;
     }
@@ -369,58 +507,26 @@ class Parser : StatementParser {
     return true;
   }
 
-  bool parse_law_argument(Law& law) {
-    const std::uint32_t begin = token_.span.begin;
+  // The type of a value that a law names.
+  static DataType value_type(const Law& law, const OpSignature& signature) {
+    const bool is_binary = signature.inputs.size() == 2;
+    if (is_binary && law.kind == LawKind::LeftIdentity) return signature.inputs[0];
+    if (is_binary && law.kind == LawKind::RightIdentity) return signature.inputs[1];
+    return signature.output;
+  }
+
+  bool parse_law_argument(Law& law, DataType type) {
     const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
-    if (negative) advance();
-    if (negative && !at(Tok::Number)) return fail_here<message::negative_argument>();
-    TypedBits literal;
-    if (at(Tok::Number) || (at_truth() && !before_dot())) {
-      if (!parse_constant(negative, begin, literal)) return false;
-    } else if (at_word(Word::Type) && spelling() != "bytes" && !before_dot()) {
-      if (!parse_typed_constant(literal)) return false;
-    } else {
+    const bool is_truth = at_word(Word::True) || at_word(Word::False);
+    const bool is_type = at_word(Word::Type) && spelling() != "bytes";
+    if (!negative && !at(Tok::Number) && ((!is_truth && !is_type) || before_dot()) &&
+        (constants_.find(spelling()) == nullptr || before_dot())) {
       return parse_word_argument(law);
     }
-    law.arguments.emplace_back(literal);
-    return true;
-  }
-
-  bool at_truth() const { return at_word(Word::True) || at_word(Word::False); }
-
-  // A number whose sign has been read, or true or false.
-  bool parse_constant(bool negative, std::uint32_t begin, TypedBits& literal) {
-    if (at(Tok::Number)) {
-      if (!read_literal(negative, begin, literal)) return false;
-    } else {
-      literal = {DataType::Bool, {{at_word(Word::True), 0, 0, 0}}};
-    }
-    advance();
-    return true;
-  }
-
-  // T(literal, …): one literal is cast, several are the lanes of a vector.
-  bool parse_typed_constant(TypedBits& literal) {
-    const std::uint32_t begin = token_.span.begin;
-    if (!parse_type(literal.type) || !expect<message::constant_bracket>(Tok::LParen)) return false;
-    std::vector<TypedBits> lanes;
-    do {
-      if (!at(Tok::Number) && !at_truth()) return fail_here<message::constant_lane>();
-      if (!parse_constant(false, token_.span.begin, lanes.emplace_back())) return false;
-    } while (accept(Tok::Comma));
-    if (!expect<message::constant_end>(Tok::RParen)) return false;
-    const DataType type = literal.type;
-    const bool all_u32 = std::ranges::all_of(
-        lanes, [](const TypedBits& lane) { return lane.type == DataType::U32; });
-    if (lanes.size() == 1 && cast_exists(lanes[0].type, type)) {
-      literal.bits = eval_cast(lanes[0].type, type, lanes[0].bits);
-    } else if (lanes.size() == info(type).lanes && is_vector(type) && all_u32) {
-      for (std::size_t i = 0; i < lanes.size(); ++i) {
-        literal.bits.lanes[i] = lanes[i].bits.lanes[0];
-      }
-    } else {
-      complain<message::law_constant>({begin, previous_.span.end}, text(type));
-    }
+    TypedBits value;
+    if (!parse_constant(value, type)) return false;
+    const DataType given = value.type == DataType::Unknown ? type : value.type;
+    law.arguments.emplace_back(TypedBits{given, value.bits});
     return true;
   }
 
@@ -439,20 +545,70 @@ class Parser : StatementParser {
     return true;
   }
 
-  std::deque<ConstTable> tables_;  // of the file so far
+  // --- Signatures ---
+
+  // Of an op of the file, which may come later, or of another one.
+  const OpSignature* find(std::string_view id) {
+    if (const auto own = own_.find(id); own != own_.end()) return &own->second;
+    if (!std::exchange(has_scanned_, true)) {
+      Parsed ignored;
+      Parser headers(source_, ignored, others_);
+      headers.has_scanned_ = true;
+      headers.for_each_file(*uses_of_files_, [&](Source::File file) { headers.scan(file); });
+      own_.merge(headers.own_);
+      return find(id);
+    }
+    return others_ ? others_(id) : nullptr;
+  }
+
+  // Reads constants and the headers of ops, and skips all bodies.
+  void scan(Source::File file) {
+    enter(file);
+    while (!at(Tok::End) && !stopped_) {
+      if (at_const()) {
+        parse_const();
+        continue;
+      }
+      Op op;
+      begin_item(op.body);
+      int depth = 0;
+      if (!at_word(Word::Op)) {
+        advance();
+      } else if (parse_op_header(op)) {
+        own_.emplace(op.id, op.signature);
+        depth = 1;
+      }
+      for (; !at(Tok::End) && !at_item() && !(depth == 0 && at_const()); advance()) {
+        depth += at(Tok::LBrace) - at(Tok::RBrace);
+      }
+    }
+  }
+
+  std::map<std::string, OpSignature, std::less<>> own_;  // of the ops of the file, as far as known
+  bool has_scanned_ = false;                             // all of them
+  const FindSignature& others_;
+  const FindSignature find_ = [this](std::string_view id) { return find(id); };
+  const FileUses* uses_of_files_ = nullptr;
+  std::vector<Use> uses_;  // of the file at hand
 };
 
 }  // namespace
 
-Parsed parse_source(const Source& source) {
+Parsed parse_source(const Source& source, const FindSignature& find, const FileUses& uses) {
   Parsed parsed;
-  Parser(source, parsed).parse_file();
+  Parser(source, parsed, find).parse_all(uses);
   return parsed;
 }
 
-Result<Module> parse(std::string_view text, std::string_view file) {
+std::vector<Use> uses_of(const Source& source, Source::File file) {
+  Parsed parsed;
+  const FindSignature none;
+  return Parser(source, parsed, none).uses(file);
+}
+
+Result<Module> parse(std::string_view text, std::string_view file, const FindSignature& find) {
   const Source source{std::string(file), std::string(text)};
-  Parsed parsed = parse_source(source);
+  Parsed parsed = parse_source(source, find);
   if (parsed.findings.empty()) return std::move(parsed.module);
   return std::move(parsed.findings).located(source);
 }

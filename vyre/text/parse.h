@@ -3,6 +3,8 @@
 // place, so that the validator can continue.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +13,12 @@
 
 namespace vyre {
 
+// The signature of an op, null where there is none of that id.
+using FindSignature = std::function<const OpSignature*(std::string_view id)>;
+
 // A module. Fails if there is any diagnostic.
-Result<Module> parse(std::string_view text, std::string_view file = "");
+Result<Module> parse(std::string_view text, std::string_view file = "",
+                     const FindSignature& find = {});
 
 // The places of the parts of an item in its source: a table beside the program, per use, because
 // one expression of the arena may be written in many places.
@@ -49,6 +55,25 @@ struct Parsed {
   Findings findings;
   bool syntax_ok = true;  // in the whole file
 };
-Parsed parse_source(const Source& source);
+
+// Of a source of several files: the files that each of them uses, and the order in which they are
+// parsed, used ones first.
+struct FileUses {
+  std::vector<std::vector<std::uint32_t>> of_file;
+  std::vector<std::uint32_t> order;
+};
+// The items of the first file come first, in the order of the text. `find` says what ops that are
+// not in the source take and give, for numbers among the arguments of their calls. `uses` is missing
+// where only one file is looked at.
+Parsed parse_source(const Source& source, const FindSignature& find = {},
+                    const FileUses& uses = {});
+
+// `use "path"`, at the top of a file.
+struct Use {
+  std::string path;  // as it is written
+  Span span;
+};
+// What is wrong with them parse_source() says.
+std::vector<Use> uses_of(const Source& source, Source::File file);
 
 }  // namespace vyre

@@ -1,33 +1,45 @@
 // Expressions, by operator precedence with an explicit stack; also literals and the names in them.
-// They are interned in the order in which they are parsed, which is the canonical numbering.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "vyre/base/names.h"
-#include "vyre/ir/intern.h"
-#include "vyre/ir/walk.h"
-#include "vyre/text/parse_tokens.h"
+#include "vyre/text/parse_values.h"
 
 namespace vyre {
 
-class ExpressionParser : protected TokenParser {
+class ExpressionParser : protected ValueParser {
  public:
-  using TokenParser::TokenParser;
+  ExpressionParser(const Source& source, Parsed& parsed, const FindSignature& find)
+      : ValueParser(source, parsed), find_signature_(find) {}
 
  protected:
   struct Binding {
     LocalId local;
     BufferId buffer;
-    const ConstTable* table = nullptr;
     bool was_local = false;  // declared by now, in this scope or another one
     bool reported = false;   // as unknown: once is enough
   };
 
-  // One expression, up to the token that cannot continue it.
-  bool parse_expr(ExprId& result) {
+  // One expression, up to the token that cannot continue it. Numbers in it that have no type take
+  // `wanted`, or U32 where that is none of numbers.
+  bool parse_expr(ExprId& result, DataType wanted = DataType::U32) {
+    Value value;
+    if (!parse_value(value)) return false;
+    settle(value, wanted);
+    drop_dead_uses(value.first_use);
+    result = value.id;
+    parsed_type_ = value.type;
+    return true;
+  }
+
+  // The same, which may stay bare.
+  bool parse_value(Value& result) {
     frames_.clear();
     values_.clear();
     ids_.clear();
@@ -58,7 +70,7 @@ class ExpressionParser : protected TokenParser {
         }
         reduce(0);
         if (frames_.empty()) {
-          result = values_.back().id;
+          result = values_.back();
           return true;
         }
         const OpenExpr& open = frames_.back();
@@ -83,63 +95,60 @@ class ExpressionParser : protected TokenParser {
     }
   }
 
-  // The value of the current Number token, which it does not consume. `begin` is the place of its
-  // minus sign, if it has one; without a suffix its type is `bare`.
-  bool read_literal(bool negative, std::uint32_t begin, TypedBits& literal, bool count = false,
-                    DataType bare = DataType::U32) {
+  // An expression of constants where the grammar has a number, as it is evaluated.
+  bool parse_constant(TypedBits& result, DataType wanted) {
+    const ConstantScope scope(*this);
+    has_excess_ = false;
+    Value value;
+    if (!parse_value(value)) return false;
+    settle(value, wanted);
+    drop_dead_uses(value.first_use);
+    const std::optional<TypedBits> bits = folded(value);
+    const bool is_wrong = !bits || has_excess_;
+    result = is_wrong ? TypedBits{DataType::Unknown, {}} : *bits;
+    return true;
+  }
+  // Whether the current token may start one.
+  bool at_constant() const {
+    return at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
+           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len}));
+  }
+
+  // The number at hand, which it does not consume, and the type that its suffix says, or kBare.
+  bool read_number(Wide& number, DataType& type) {
     const std::string_view whole = spelling();
     const unsigned base = whole.starts_with("0x") ? 16 : whole.starts_with("0b") ? 2 : 10;
-    Digits digits = read_digits(whole.substr(base == 10 ? 0 : 2), base);
+    const Digits digits = read_digits(whole.substr(base == 10 ? 0 : 2), base);
     const std::string_view suffix = digits.suffix;
     const bool has_exponent =
         base == 10 ? suffix.starts_with('e') || suffix.starts_with('E') : suffix.starts_with('p');
     const bool is_float = (base != 2 && (has_exponent || whole.find('.') != whole.npos)) ||
                           suffix == "f32" || suffix == "f16" || suffix == "bf16";
     if (is_float) return fail<message::planned_literal>(token_.span, shorten(whole, 40));
-    literal.type = bare;
     const bool upper_case = suffix.starts_with("X") || suffix.starts_with("B");
     if (!digits.well_formed || upper_case) {
       return fail<message::bad_number>(token_.span, shorten(whole, 40));
     }
+    number = digits.value;
+    type = kBare;
     if (!suffix.empty()) {
-      const std::optional<DataType> type = find_type(suffix);
-      if (!type || !contains(type_sets::Scalar, *type)) {
+      const std::optional<DataType> known = find_type(suffix);
+      if (!known || !contains(type_sets::Scalar, *known)) {
         return fail<message::bad_suffix>(token_.span, shorten(whole, 40), shorten(suffix, 20));
       }
-      literal.type = *type;
+      type = *known;
     }
-    const bool is_signed = has_sign(literal.type);
-    const unsigned width = info(literal.type).width;
-    const Wide limit =
-        is_signed ? (Wide{1} << (width - 1)) - (negative ? 0 : 1) : ~Wide{0} >> (128 - width);
-    if (digits.overflow || digits.value > limit) {
-      const std::string_view advice =
-          count                           ? "use a number up to 4294967295"
-          : literal.type == DataType::U32 ? "write a suffix for a wider type: u64 or u128"
-          : literal.type == DataType::U64 ? "write the suffix u128, or a smaller number"
-          : is_narrow(literal.type)       ? "use a number that an element can hold"
-          : is_signed                     ? "i32 goes from -2147483648i32 to 2147483647i32"
-                                          : "u128 ends at 2^128 - 1";
-      return fail<message::literal_range>({begin, token_.span.end},
-                                          (negative ? "-" : "") + shorten(whole, 50),
-                                          text(literal.type), advice);
-    }
-    if (negative) digits.value = Wide{0} - digits.value;
-    for (std::size_t lane = 0; lane < words(literal.type); ++lane) {
-      literal.bits.lanes[lane] = static_cast<std::uint32_t>(digits.value >> (32 * lane));
+    if (digits.overflow) {
+      complain_range(token_.span, whole, type == kBare ? DataType::U128 : type);
+      number = 0;
     }
     return true;
-  }
-
-  // Instead of a value that cannot be made: a local that does not exist.
-  ExprId wrong_value(Span span) {
-    positions_.uses.push_back(span);
-    return interner_->local(LocalId{});
   }
 
   BufferId resolve_buffer(Span span) {
     const std::string_view name = lexer_.text(span);
     const Binding found = binding(name);
+    if (!is_bound(name) && complain_withheld(span)) return {};
     if (program_ == nullptr) {
       complain<message::buffer_in_op>(span, item_name_, shorten(name));
     } else if (found.buffer.exists()) {
@@ -157,12 +166,45 @@ class ExpressionParser : protected TokenParser {
     return {};
   }
 
+  // Whether a name that means nothing here is a constant of other files.
+  bool complain_withheld(Span span) {
+    const std::string_view name = lexer_.text(span);
+    if (!item_sound_ || parsed_.findings.full()) return false;
+    if (const std::vector<std::uint32_t> files = constants_.files_with(name); files.size() > 1) {
+      complain<message::ambiguous_constant>(span, shorten(name), source_.file_at(files[0]).name,
+                                            source_.file_at(files[1]).name);
+      return true;
+    }
+    for (const std::uint32_t file : constants_.later_files()) {
+      if (!defines(file, name)) continue;
+      complain<message::circular_constant>(span, shorten(name), source_.file_at(file).name);
+      return true;
+    }
+    return false;
+  }
+  // Whether a file that is parsed later has a constant of this name.
+  bool defines(std::uint32_t file, std::string_view name) {
+    const auto [names, fresh] = later_constants_.try_emplace(file);
+    if (!fresh) return names->second.contains(name);
+    Lexer lexer = lexer_.probe();
+    lexer.enter(source_.text, source_.file_at(file).text);
+    bool after_const = false;
+    for (Token token = lexer.next_but_comments(); token.kind != Tok::End;
+         token = lexer.next_but_comments()) {
+      const std::string_view word = lexer.text(token.span);
+      if (after_const && token.kind == Tok::Name) names->second.insert(word);
+      after_const = word == "const";
+    }
+    return names->second.contains(name);
+  }
+
   // A name that is not a local here. Reported once per name.
   void complain_unknown(Span span, bool assigned) {
     const std::string_view word = lexer_.text(span);
     Binding& known = binding(word);
     if (known.reported || parsed_.findings.full()) return;
     known.reported = true;
+    if (complain_withheld(span)) return;
     std::vector<std::string_view> names = visible_locals();
     if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
     const std::string_view near = nearest(word, names);
@@ -192,15 +234,18 @@ class ExpressionParser : protected TokenParser {
     return known.local.exists() || known.buffer.exists();
   }
 
-  Body* body_ = nullptr;              // of the item at hand
-  const Program* program_ = nullptr;  // null in an op
-  std::string_view item_name_;
-  std::optional<Interner> interner_;
-  ItemPositions positions_;
+  const OpSignature* signature_of(const std::string& id) const {
+    return find_signature_ ? find_signature_(id) : nullptr;
+  }
+
+  const Program* program_ = nullptr;          // null in an op
+  DataType parsed_type_ = DataType::Unknown;  // of the last expression
   NameTable names_;
   std::vector<Binding> bindings_;  // by number of the name
 
  private:
+  std::map<std::uint32_t, std::set<std::string_view>> later_constants_;  // by file
+
   static constexpr std::size_t kMaxNesting = 8192;
 
   // Index: into a buffer; Element: of the array before it.
@@ -225,11 +270,6 @@ class ExpressionParser : protected TokenParser {
     std::uint32_t operands = 0;         // size of values_ outside
     std::uint32_t uses = 0;             // size of the uses outside
   };
-  struct Value {
-    ExprId id;
-    Span span;
-  };
-
   // A number without its prefix.
   struct Digits {
     Wide value = 0;
@@ -336,8 +376,7 @@ class ExpressionParser : protected TokenParser {
           return fail<message::long_token>(chain.span, chain.text.size());
         }
         advance();
-        ids_.push_back(std::move(chain.text));
-        return push_frame({Frame::Call, chain.span.begin, chain.span});
+        return push_call(std::move(chain.text), chain.span);
       }
       const std::string_view word = lexer_.text(name.span);
       if (name.word == Word::None && chain.text.size() > word.size() + 2 &&
@@ -345,7 +384,7 @@ class ExpressionParser : protected TokenParser {
         complain<message::op_as_value>(chain.span, shorten(chain.text));
         while (token_.span.end != chain.span.end) advance();
         advance();
-        push_wrong(chain.span);
+        push(wrong_value(chain.span));
         return true;
       }
     }
@@ -363,18 +402,22 @@ class ExpressionParser : protected TokenParser {
       if (find_collective(word) != nullptr) {
         return fail<message::collective_as_value>(name, quoted(word));
       }
-      ids_.emplace_back(word);
-      return push_frame({Frame::Call, name.begin, name});
+      return push_call(std::string(word), name);
     }
-    const Binding found = binding(word);
+    const Binding found = in_constant() ? Binding{} : binding(word);
     if (found.local.exists()) {
-      push(interner_->local(found.local), name);
+      push(local_value(found.local, name));
       return true;
     }
-    if (found.table != nullptr) {
-      push(interner_->table(*found.table), name);
-      return true;
+    if (!found.buffer.exists()) {
+      if (const Constant* constant = constants_.find(word)) {
+        Value value;
+        if (!constant_value(*constant, name, value)) return false;
+        push(value);
+        return true;
+      }
     }
+    if (in_constant()) return wrong_constant(name);
     if (accept(Tok::LBracket)) {
       const BufferId buffer = resolve_buffer(name);
       return push_frame({Frame::Index, name.begin, name, nullptr, {}, buffer});
@@ -389,7 +432,24 @@ class ExpressionParser : protected TokenParser {
     } else {
       complain<message::buffer_as_value>(name, word);
     }
-    push_wrong(name);
+    push(wrong_value(name));
+    return true;
+  }
+
+  bool push_call(std::string id, Span name) {
+    if (in_constant()) {
+      complain<message::not_constant>(name, id);
+      // What is in the brackets is read all the same.
+    }
+    if (!push_frame({Frame::Call, name.begin, name})) return false;
+    ids_.push_back(std::move(id));
+    return true;
+  }
+
+  // Something that is no constant, in an expression of constants.
+  bool wrong_constant(Span span) {
+    if (!complain_withheld(span)) complain<message::not_constant>(span, shorten(lexer_.text(span)));
+    push(wrong_value(span));
     return true;
   }
 
@@ -398,7 +458,8 @@ class ExpressionParser : protected TokenParser {
     const Span span = name.span;
     const std::string_view word = lexer_.text(span);
     if (is_one_of(name.word, {Word::True, Word::False})) {
-      push(interner_->literal(DataType::Bool, {{name.word == Word::True, 0, 0, 0}}), span);
+      const Bits truth{{name.word == Word::True, 0, 0, 0}};
+      push(value(interner_->literal(DataType::Bool, truth), span, DataType::Bool));
       return true;
     }
     if (name.word == Word::IdInvocation) return parse_id(Operation::InvocationId, span);
@@ -425,20 +486,28 @@ class ExpressionParser : protected TokenParser {
     if (!expect<message::len_bracket>(Tok::LParen)) return false;
     if (!at(Tok::Name)) return fail_here<message::len_buffer>();
     const Span name = token_.span;
-    const Binding found = binding(lexer_.text(name));
+    const std::string_view word = lexer_.text(name);
+    const Binding found = in_constant() ? Binding{} : binding(word);
     advance();
     if (!expect<message::len_end>(Tok::RParen)) return false;
     const Span span{len.begin, previous_.span.end};
-    if (found.local.exists() || found.table != nullptr) {
-      push(found.local.exists() ? interner_->local(found.local) : interner_->table(*found.table),
-           name);
-      const Value array = values_.back();
-      values_.pop_back();
-      push(interner_->make(Operation::Count, 0, 0, {&array.id, 1}), span);
+    const Constant* constant = found.buffer.exists() ? nullptr : constants_.find(word);
+    if (found.local.exists() || constant != nullptr) {
+      Value array;
+      if (found.local.exists()) {
+        array = local_value(found.local, name);
+      } else if (!constant_value(*constant, name, array)) {
+        return false;
+      }
+      settle(array);
+      const ExprId id = interner_->make(Operation::Count, 0, 0, {&array.id, 1});
+      push(made_of(std::span(&array, 1), id, span, DataType::U32));
       return true;
     }
+    if (in_constant()) return wrong_constant(name);
     const BufferId buffer = resolve_buffer(name);
-    push(buffer.exists() ? interner_->length(buffer) : interner_->local({}), span);
+    push(buffer.exists() ? value(interner_->length(buffer), span, DataType::U32)
+                         : wrong_value(span));
     return true;
   }
 
@@ -452,9 +521,12 @@ class ExpressionParser : protected TokenParser {
     advance();
     if (number == axis.npos) {
       complain<message::unknown_axis>(span, lexer_.text(name), shorten(axis));
-      push_wrong(span);
+      push(wrong_value(span));
+    } else if (in_constant()) {
+      return wrong_constant(span);
     } else {
-      push(interner_->make(op, static_cast<std::uint8_t>(number), 0, {}), span);
+      push(value(interner_->make(op, static_cast<std::uint8_t>(number), 0, {}), span,
+                 DataType::U32));
     }
     return true;
   }
@@ -478,19 +550,31 @@ class ExpressionParser : protected TokenParser {
         }
         return fail_missing<message::lane_name>();
       }
-      const Value value = values_.back();
-      values_.pop_back();
-      push(interner_->make(Operation::Lane, static_cast<std::uint8_t>(lane), 0, {&value.id, 1}),
-           {value.span.begin, token_.span.end});
+      Value vector = popped();
+      settle(vector);
+      const ExprId id =
+          interner_->make(Operation::Lane, static_cast<std::uint8_t>(lane), 0, {&vector.id, 1});
+      push(made_of(std::span(&vector, 1), id, {vector.span.begin, token_.span.end}, DataType::U32));
       advance();
     }
     return true;
   }
 
+  // `negative`: after a minus sign, which begins there and belongs to the number.
   bool parse_number(bool negative, std::uint32_t begin) {
-    TypedBits literal;
-    if (!read_literal(negative, begin, literal)) return false;
-    push(interner_->literal(literal.type, literal.bits), {begin, token_.span.end});
+    Wide number;
+    DataType type;
+    if (!read_number(number, type)) return false;
+    const Span span{begin, token_.span.end};
+    if (type == kBare) {
+      push(bare_value(number, span));
+    } else {
+      if (!has_number(type, number, negative)) {
+        complain_range(span, (negative ? "-" : "") + std::string(spelling()), type);
+      }
+      const Bits bits = bits_of(negative ? Wide{0} - number : number, type);
+      push(value(interner_->literal(type, bits), span, type));
+    }
     advance();
     return true;
   }
@@ -505,22 +589,25 @@ class ExpressionParser : protected TokenParser {
       case Frame::Prefix:
       case Frame::Infix: break;
       case Frame::Element: {
-        const Value index = values_.back();
-        values_.pop_back();
-        const Value array = values_.back();
-        values_.pop_back();
-        push(interner_->element(array.id, index.id), span);
+        std::array<Value, 2> parts;
+        parts[1] = popped();
+        parts[0] = popped();
+        if (in_constant()) complain<message::not_constant>(span, shorten(lexer_.text(span)));
+        for (Value& part : parts) settle(part);
+        push(made_of(parts, interner_->element(parts[0].id, parts[1].id), span,
+                     element_type(parts[0].type)));
         break;
       }
       case Frame::Paren: values_.back().span = span; break;
       case Frame::Index: {
-        const Value index = values_.back();
-        values_.pop_back();
+        Value index = popped();
+        settle(index);
         if (open.buffer.exists()) {
-          push(interner_->load(open.buffer, index.id), span);
+          const DataType type = loaded_type(program_->buffers[open.buffer.index].element);
+          push(made_of(std::span(&index, 1), interner_->load(open.buffer, index.id), span, type));
         } else {
           positions_.uses.resize(open.uses);
-          push_wrong(span);
+          push(wrong_value(span));
         }
         break;
       }
@@ -533,40 +620,57 @@ class ExpressionParser : protected TokenParser {
   }
 
   void finish_call(const OpenExpr& open, Span span) {
-    args_.clear();
-    for (std::size_t i = open.operands; i < values_.size(); ++i) args_.push_back(values_[i].id);
-    values_.resize(open.operands);
-    const std::size_t count = args_.size();
-    ExprId id;
+    const std::span<Value> args = std::span(values_).subspan(open.operands);
+    const std::size_t count = args.size();
+    std::optional<Value> made;
     std::string expected;
     if (open.kind == Frame::Function) {
       const std::size_t arity = static_cast<std::size_t>(open.op->arity);
-      if (count == arity) id = interner_->make(open.op->op, 0, 0, args_);
+      if (count == arity) made = apply(*open.op, args, span);
       expected = plural(arity, "argument");
     } else if (open.kind == Frame::Array) {
-      id = interner_->array(args_);
+      made = array_of(args, span);
     } else if (open.kind == Frame::Type) {
-      if (count == 1) {
-        id = interner_->make(Operation::Cast, static_cast<std::uint8_t>(open.type), 0, args_);
-      } else if (count == 2 && open.type == DataType::Vec2U32) {
-        id = interner_->make(Operation::Vec2, 0, 0, args_);
-      } else if (count == 4 && open.type == DataType::Vec4U32) {
-        id = interner_->make(Operation::Vec4, 0, 0, args_);
+      const bool is_vector_of_lanes = is_vector(open.type) && count == lane_count(open.type);
+      const Operation op = !is_vector_of_lanes ? Operation::Cast
+                           : count == 2        ? Operation::Vec2
+                                               : Operation::Vec4;
+      if (count == 1 || is_vector_of_lanes) {
+        const auto detail = is_vector_of_lanes ? 0 : static_cast<std::uint8_t>(open.type);
+        const std::span<const ExprId> ids = settled(args, {});
+        made = made_of(args, interner_->make(op, static_cast<std::uint8_t>(detail), 0, ids), span,
+                       open.type);
       }
       expected =
           is_vector(open.type) ? "1 or " + plural(info(open.type).lanes, "argument") : "1 argument";
     } else {
-      id = interner_->call(ids_.back(), args_);
+      const std::string id = std::move(ids_.back());
       ids_.pop_back();
+      const OpSignature* signature = signature_of(id);
+      const std::span<const ExprId> ids =
+          settled(args, signature != nullptr ? signature->inputs : std::span<const DataType>{});
+      made = made_of(args, in_constant() ? interner_->local({}) : interner_->call(id, ids), span,
+                     signature != nullptr ? signature->output : DataType::Unknown);
     }
-    if (id.exists()) {
-      push(id, span);
+    values_.resize(open.operands);
+    if (made) {
+      push(*made);
       return;
     }
     complain<message::argument_count>(open.name, lexer_.text(open.name), expected,
                                       plural(count, "argument"));
     positions_.uses.resize(open.uses);
-    push_wrong(span);
+    push(wrong_value(span));
+  }
+
+  // Of values that take these types; U32 is wanted where there is none.
+  std::span<const ExprId> settled(std::span<Value> values, std::span<const DataType> wanted) {
+    args_.clear();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      settle(values[i], i < wanted.size() ? wanted[i] : DataType::U32);
+      args_.push_back(values[i].id);
+    }
+    return args_;
   }
 
   // Applies the operators on top of the stack that bind at least as tightly as `precedence`.
@@ -575,16 +679,12 @@ class ExpressionParser : protected TokenParser {
       const OpenExpr& open = frames_.back();
       if (open.kind != Frame::Prefix && open.kind != Frame::Infix) return;
       if (open.op->precedence < precedence) return;
-      const Value right = values_.back();
-      values_.pop_back();
+      const Value right = popped();
       if (open.kind == Frame::Prefix) {
-        const ExprId id = interner_->make(open.op->op, 0, 0, {&right.id, 1});
-        push(id, {open.begin, right.span.end});
+        push(apply(open.op->op, right, {open.begin, right.span.end}));
       } else {
-        const Value left = values_.back();
-        values_.pop_back();
-        const ExprId args[] = {left.id, right.id};
-        push(interner_->make(open.op->op, 0, 0, args), {left.span.begin, right.span.end});
+        const Value left = popped();
+        push(apply(open.op->op, left, right, {left.span.begin, right.span.end}));
       }
       frames_.pop_back();
     }
@@ -603,12 +703,12 @@ class ExpressionParser : protected TokenParser {
     return true;
   }
 
-  void push(ExprId id, Span span) {
-    values_.push_back({id, span});
-    positions_.uses.push_back(span);
-    if (positions_.uses.size() > kMaxExprs) stop<message::too_many_expressions>(span, item_name_);
+  void push(const Value& value) { values_.push_back(value); }
+  Value popped() {
+    const Value value = values_.back();
+    values_.pop_back();
+    return value;
   }
-  void push_wrong(Span span) { push(interner_->local({}), span); }
 
   // For a suggestion: not all where there are very many.
   std::vector<std::string_view> visible_locals() const {
@@ -621,6 +721,7 @@ class ExpressionParser : protected TokenParser {
     return names;
   }
 
+  const FindSignature& find_signature_;
   std::vector<OpenExpr> frames_;
   std::vector<Value> values_;
   std::vector<std::string> ids_;  // of the open calls

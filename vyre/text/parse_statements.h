@@ -15,7 +15,8 @@ class StatementParser : protected ExpressionParser {
   using ExpressionParser::ExpressionParser;
 
  protected:
-  enum class Branch : std::uint8_t { Body, Then, Else, ElseIf, Loop, Block };
+  // Round: a loop whose variable the parser made; Around: the block around it.
+  enum class Branch : std::uint8_t { Body, Then, Else, ElseIf, Loop, Round, Around, Block };
   struct Open {
     Branch branch;
     std::uint32_t owner;  // the compound statement
@@ -91,18 +92,20 @@ class StatementParser : protected ExpressionParser {
   }
 
   bool parse_count(std::uint32_t& value, std::string_view what) {
-    if (!at(Tok::Number)) return fail_missing<message::plain_number>(what);
-    TypedBits literal;
-    if (!read_literal(false, token_.span.begin, literal, true)) return false;
-    if (literal.type != DataType::U32) return fail_here<message::suffixed_number>(what);
-    value = literal.bits.lanes[0];
-    advance();
-    return true;
+    if (!at_constant() || token_.prefix != nullptr) {
+      return fail_missing<message::plain_number>(what);
+    }
+    const Span span = token_.span;
+    TypedBits number;
+    if (!parse_constant(number, DataType::U32)) return false;
+    value = number.bits.lanes[0];
+    if (number.type == DataType::Unknown) value = 1;  // it was reported
+    if (is_one_of(number.type, {DataType::U32, DataType::Unknown})) return true;
+    return fail<message::suffixed_number>(span, quoted(lexer_.text(span)), what);
   }
 
-  LocalId declare(std::string_view name) {
-    const LocalId local{body_->locals.size()};
-    body_->locals.push_back({std::string(name)});
+  LocalId declare(std::string_view name, DataType type) {
+    const LocalId local = add_local(std::string(name), type);
     const std::uint32_t number = number_of(name);
     Binding& known = bindings_[number];
     scope_.push_back({number, known.local});
@@ -121,6 +124,8 @@ class StatementParser : protected ExpressionParser {
   };
   std::vector<Hidden> scope_;
   std::vector<Open> open_;
+  std::uint32_t rounds_ = 0;              // how many loops with hidden locals are open
+  DataType output_ = DataType::U32;       // of the op at hand
   std::optional<std::uint32_t> suspect_;  // the brace of a block that is probably not closed
   bool item_typed_ = true;  // no syntax error in its declarations, and every block is closed
 
@@ -156,6 +161,12 @@ class StatementParser : protected ExpressionParser {
     switch (block.branch) {
       case Branch::Body: break;
       case Branch::Loop: std::get<For>(body_->stmts[block.owner]).end = end; break;
+      case Branch::Round:
+        std::get<For>(body_->stmts[block.owner]).end = end;
+        --rounds_;
+        if (open_.back().branch == Branch::Around) close_block();
+        break;
+      case Branch::Around:
       case Branch::Block: std::get<Block>(body_->stmts[block.owner]).end = end; break;
       case Branch::Then: {
         If& branch = std::get<If>(body_->stmts[block.owner]);
@@ -232,42 +243,57 @@ class StatementParser : protected ExpressionParser {
     return fail_here<message::no_statement>();
   }
 
+  // `let x = e`, `let x: T = e`, `let x: T`; e may be an atomic or a collective.
   bool parse_let() {
     advance();
     std::string_view name;
     if (!parse_new_name(name, statement_.local, "a name")) return false;
-    if (accept(Tok::Colon)) {
-      DataType type;
-      const bool parsed = parse_variable_type(type);
-      const ExprId zero = parsed ? push_zero(type) : ExprId{};
-      const LocalId local = declare(name);
-      if (parsed) add_statement(Let{local, zero});
-      return parsed;
+    std::optional<DataType> stated;
+    if (accept(Tok::Colon) && !parse_variable_type(stated.emplace())) {
+      declare(name, DataType::Unknown);
+      return false;
+    }
+    if (stated && !at(Tok::Assign)) {
+      const ExprId zero = push_zero(*stated);
+      add_statement(Let{declare(name, *stated), zero});
+      return true;
     }
     if (!accept(Tok::Assign)) {
       fail_missing<message::local_value>();
-      declare(name);
+      declare(name, DataType::Unknown);
       return false;
     }
-    const AtomicInfo* atomic = at_call() ? find_atomic(spelling()) : nullptr;
-    const CollectiveInfo* collective = at_call() ? find_collective(spelling()) : nullptr;
-    if (atomic != nullptr || collective != nullptr) {
-      const LocalId result{body_->locals.size()};
-      const bool parsed =
-          atomic != nullptr ? parse_atomic(result) : parse_collective(*collective, result);
-      declare(name);
-      if (parsed && token_.infix != nullptr) {
-        return fail_here<message::computed_atomic>();
-      }
-      return parsed;
+    const DataType wanted = stated.value_or(DataType::U32);
+    const LocalId result{body_->locals.size()};
+    if (const std::optional<bool> parsed = parse_result(result, wanted)) {
+      declare(name, parsed_type_);
+      if (*parsed && stated) check_stated(name, *stated);
+      return *parsed;
     }
     ExprId value;
-    const bool parsed = parse_expr(value);
+    const bool parsed = parse_expr(value, wanted);
     // The name is known only after its value, and also when the value is wrong.
-    const LocalId local = declare(name);
+    const LocalId local = declare(name, parsed ? parsed_type_ : DataType::Unknown);
     if (!parsed) return false;
+    if (stated) check_stated(name, *stated);
     add_statement(Let{local, value});
     return true;
+  }
+
+  void check_stated(std::string_view name, DataType stated) {
+    if (parsed_type_ == stated || parsed_type_ == DataType::Unknown) return;
+    complain<message::stated_type>(statement_.local, shorten(name), stated, parsed_type_);
+  }
+
+  // An atomic or a collective whose result is this local, which is not declared yet; nothing where
+  // something else follows.
+  std::optional<bool> parse_result(LocalId result, DataType wanted) {
+    if (!at_call()) return {};
+    const CollectiveInfo* collective = find_collective(spelling());
+    if (collective == nullptr && find_atomic(spelling()) == nullptr) return {};
+    const bool parsed = collective != nullptr ? parse_collective(*collective, result, wanted)
+                                              : parse_atomic(result);
+    return parsed && token_.infix != nullptr ? fail_here<message::computed_atomic>() : parsed;
   }
 
   // A word before `(`.
@@ -282,28 +308,30 @@ class StatementParser : protected ExpressionParser {
     return zero;
   }
 
-  bool parse_collective(const CollectiveInfo& row, LocalId result) {
+  bool parse_collective(const CollectiveInfo& row, LocalId result, DataType wanted) {
     const Span name = token_.span;
     advance();
     advance();
     Collective collective;
     collective.op = row.op;
     collective.result = result;
-    if (!parse_expr(collective.value)) return false;
+    if (!parse_expr(collective.value, wanted)) return false;
+    const DataType type = parsed_type_;
     std::size_t count = 1;
     for (; accept(Tok::Comma); ++count) {
       if (!parse_expr(collective.invocation)) return false;
     }
     if (!expect<message::collective_end>(Tok::RParen)) return false;
-    const std::size_t wanted = row.chooses() ? 2 : 1;
-    if (count == wanted) {
+    parsed_type_ = type;
+    const std::size_t arguments = row.chooses() ? 2 : 1;
+    if (count == arguments) {
       add_statement(collective);
       return true;
     }
-    complain<message::argument_count>(name, row.text, plural(wanted, "argument"),
+    complain<message::argument_count>(name, row.text, plural(arguments, "argument"),
                                       plural(count, "argument"));
     positions_.uses.resize(statement_.first_use);
-    add_statement(Let{result, wrong_value(name)});
+    add_statement(Let{result, wrong_value(name).id});
     return true;
   }
 
@@ -319,7 +347,7 @@ class StatementParser : protected ExpressionParser {
                            before_dot()));
     const bool wanted = program_ == nullptr ? value_like : value_like && !token_.newline_before;
     ExprId value;
-    if (wanted && !parse_expr(value)) return false;
+    if (wanted && !parse_expr(value, output_)) return false;
     add_statement(Return{value});
     return true;
   }
@@ -336,6 +364,7 @@ class StatementParser : protected ExpressionParser {
     return true;
   }
 
+  // `for k in a..b`, `for k in a..b step s`, `for k in reversed a..b`.
   bool parse_for() {
     advance();
     std::string_view name;
@@ -343,16 +372,129 @@ class StatementParser : protected ExpressionParser {
     if (at(Tok::LParen)) return fail_here<message::c_style_for>();
     if (!parse_new_name(name, statement_.local, "a loop variable")) return false;
     if (!accept_word(Word::In)) return fail_here<message::for_in>();
-    if (!parse_expr(loop.from) || !expect<message::for_range>(Tok::DotDot) ||
-        !parse_expr(loop.to)) {
-      return false;
+    const bool is_reversed = at_reversed();
+    if (is_reversed) advance();
+    if (!parse_expr(loop.from)) return false;
+    const auto second_use = static_cast<std::uint32_t>(positions_.uses.size());
+    if (!expect<message::for_range>(Tok::DotDot) || !parse_expr(loop.to)) return false;
+    std::uint32_t step = 1;
+    if (at(Tok::Name) && spelling() == "step") {
+      if (is_reversed) return fail_here<message::reversed_step>();
+      advance();
+      const Span span = token_.span;
+      if (!parse_count(step, "a step")) return false;
+      if (step == 0) complain<message::zero_step>(span);
     }
     const std::uint32_t brace = token_.span.begin;
     if (!expect<message::for_block>(Tok::LBrace)) return false;
+    if (step > 1 || is_reversed) {
+      open_rounds(loop, step, second_use, brace, name);
+      return true;
+    }
     // The variable belongs to the body's scope.
     loop.variable = LocalId{body_->locals.size()};
     open_block(Branch::Loop, add_statement(loop), brace);
-    declare(name);
+    declare(name, DataType::U32);
+    return true;
+  }
+
+  // Whether `reversed` is the word and not a name.
+  bool at_reversed() {
+    if (!at(Tok::Name) || spelling() != "reversed" || is_bound("reversed")) return false;
+    const Tok next = lexer_.probe().next_but_comments().kind;
+    return next == Tok::Name || next == Tok::Number || next == Tok::LParen;
+  }
+
+  // The name of a local that the parser makes, with the number of such loops around it.
+  std::string hidden(std::string_view name) const {
+    return "__" + std::string(name) + std::to_string(rounds_);
+  }
+  LocalId add_hidden_let(std::string_view name, const Value& value) {
+    const LocalId local = add_local(hidden(name), DataType::U32);
+    statement_.first_use = value.first_use;
+    add_statement(Let{local, value.id});
+    return local;
+  }
+
+  // Loops over a range in steps or backwards count rounds: see docs/text-format.md. The uses of
+  // both bounds are there, those of the second one from `second_use` on.
+  void open_rounds(const For& range, std::uint32_t step, std::uint32_t second_use,
+                   std::uint32_t brace, std::string_view name) {
+    const Span head = statement_.head;
+    const Span variable = statement_.local;
+    const Value begin{range.from, head, DataType::U32, statement_.first_use, 0};
+    Value end{range.to, head, DataType::U32, second_use, 0};
+    open_block(Branch::Around, add_statement(Block{}), brace);
+    const LocalId from = add_hidden_let("from", begin);
+    if (step > 1) end = apply(Operation::SubSat, end, local_value(from, head), head);
+    const LocalId to = add_hidden_let(step > 1 ? "span" : "to", end);
+
+    statement_.first_use = static_cast<std::uint32_t>(positions_.uses.size());
+    For rounds;
+    if (step > 1) {
+      // As many as the span has whole steps, and one more for the rest of it.
+      rounds.from = number_value(0, head).id;
+      Value whole = local_value(to, head);
+      whole = apply(Operation::Div, whole, number_value(step, head), head);
+      Value rest = local_value(to, head);
+      rest = apply(Operation::Mod, rest, number_value(step, head), head);
+      rest = apply(Operation::Ne, rest, number_value(0, head), head);
+      rounds.to = apply(Operation::Add, whole, rest, head).id;
+    } else {
+      rounds.from = local_value(from, head).id;
+      rounds.to = local_value(to, head).id;
+    }
+    rounds.variable = add_local(hidden("round"), DataType::U32);
+    open_block(Branch::Round, add_statement(rounds), brace);
+    ++rounds_;
+
+    Value index;
+    if (step > 1) {
+      index = local_value(from, head);
+      Value far = local_value(rounds.variable, head);
+      far = apply(Operation::Mul, far, number_value(step, head), head);
+      index = apply(Operation::Add, index, far, head);
+    } else {
+      index = apply(Operation::Sub, local_value(to, head), number_value(1, head), head);
+      Value far = local_value(rounds.variable, head);
+      far = apply(Operation::Sub, far, local_value(from, head), head);
+      index = apply(Operation::Sub, index, far, head);
+    }
+    statement_.first_use = index.first_use;
+    statement_.local = variable;
+    const LocalId local = declare(name, DataType::U32);
+    locals_[local.index].is_fixed = true;
+    add_statement(Let{local, index.id});
+  }
+
+  // `while c { … }`: a loop over all numbers that it leaves where c does not hold.
+  bool parse_while() {
+    const Span head = statement_.head;
+    advance();
+    For loop;
+    loop.from = number_value(0, head).id;
+    loop.to = number_value(~0u, head).id;
+    const ItemPositions::Statement whole = statement_;
+    const auto condition_use = static_cast<std::uint32_t>(positions_.uses.size());
+    Value condition;
+    if (!parse_value(condition)) return false;
+    settle(condition);
+    drop_dead_uses(condition.first_use);
+    const std::uint32_t brace = token_.span.begin;
+    if (at(Tok::Assign)) return fail_missing<message::assigning_condition>();
+    if (!expect<message::while_block>(Tok::LBrace)) return false;
+    condition = apply(Operation::LogicalNot, condition, condition.span);
+
+    statement_ = whole;
+    loop.variable = add_local(hidden("round"), DataType::U32);
+    open_block(Branch::Round, add_statement(loop), brace);
+    ++rounds_;
+    statement_.first_use = condition_use;
+    const std::uint32_t owner = add_statement(If{condition.id, {}, {}});
+    statement_.first_use = static_cast<std::uint32_t>(positions_.uses.size());
+    add_statement(Break{});
+    If& leave = std::get<If>(body_->stmts[owner]);
+    leave.else_begin = leave.end = StmtId{body_->stmts.size()};
     return true;
   }
 
@@ -364,58 +506,142 @@ class StatementParser : protected ExpressionParser {
     return true;
   }
 
-  // `x = e` or `buf[i] = e`.
+  // `x = e`, `buf[i] = e`, `w[i] = e`, the same with `+=` and the like; `continue`, `while`.
   bool parse_name_statement() {
     const Token first = token_;
     const Span name = token_.span;
     const std::string_view word = spelling();
+    const Tok next = lexer_.probe().next_but_comments().kind;
+    const bool is_target = next == Tok::Assign || next == Tok::Update || next == Tok::LBracket;
+    if (word == "while" && !is_target) return parse_while();
     advance();
-    if (accept(Tok::Assign)) {
-      if (at_word(Word::Atomic) && !before_dot()) return fail_here<message::assigned_atomic>();
-      Assign assign;
-      statement_.local = name;
-      if (!parse_expr(assign.value)) return false;
-      const Binding target = binding(word);
-      assign.local = target.local;
-      if (target.buffer.exists() && !target.local.exists()) {
-        complain<message::assigned_buffer>(name, word);
-      } else if (!target.local.exists()) {
-        complain_unknown(name, true);
-      }
-      add_statement(assign);
-      return true;
-    }
-    if (word == "continue" && !at(Tok::LBracket)) return add_statement(Continue{}), true;
-    if (at(Tok::LBracket) && binding(word).local.exists()) return parse_set_element(name);
+    if (at(Tok::Assign) || at(Tok::Update)) return parse_assign(name);
+    if (word == "continue" && !is_target) return add_statement(Continue{}), true;
     if (accept(Tok::LBracket)) {
-      Store store;
-      store.buffer = resolve_buffer(name);
-      if (!parse_element(name, store.index)) return false;
-      if (!accept(Tok::Assign)) {
-        return token_.infix != nullptr ? fail_missing<message::compound_store>()
-                                       : fail_missing<message::stored_value>();
-      }
-      if (!parse_expr(store.value)) return false;
-      add_statement(store);
-      return true;
+      return binding(word).local.exists() ? parse_set_element(name) : parse_store(name);
     }
     return fail_unknown_statement(first);
   }
 
-  // `w[i] = e` of an array.
-  bool parse_set_element(Span name) {
+  bool parse_assign(Span name) {
+    const std::string_view word = lexer_.text(name);
+    const Binding target = binding(word);
+    const OperationInfo* const update = token_.update;
     advance();
+    statement_.local = name;
+    if (update == nullptr && at_call()) {
+      if (find_collective(spelling()) != nullptr || find_atomic(spelling()) != nullptr) {
+        return parse_assigned_result(name, target.local);
+      }
+    }
+    Assign assign{target.local, {}};
+    Value old;
+    if (update != nullptr) old = local_value(target.local, name);
+    if (!parse_new_value(update, old, type_of(target.local), assign.value)) return false;
+    check_assigned(name);
+    add_statement(assign);
+    return true;
+  }
+
+  // Whether the name is that of a local that may be assigned.
+  void check_assigned(Span name) {
+    const std::string_view word = lexer_.text(name);
+    const Binding target = binding(word);
+    if (!target.local.exists()) {
+      target.buffer.exists() ? complain<message::assigned_buffer>(name, word)
+                             : complain_unknown(name, true);
+    } else if (locals_[target.local.index].is_fixed) {
+      complain<message::assigned_loop_variable>(name, word);
+    }
+  }
+
+  // `x = atomic_add(…)`: binds the result to a local of its own first.
+  bool parse_assigned_result(Span name, LocalId local) {
+    const ItemPositions::Statement whole = statement_;
+    const std::uint32_t block = add_statement(Block{});
+    const LocalId result = LocalId{body_->locals.size()};
+    statement_.local = {};
+    const bool parsed = *parse_result(result, type_of(local));
+    add_local("__result", parsed ? parsed_type_ : DataType::Unknown);
+    check_assigned(name);
+    statement_ = whole;
+    const Value value = local_value(result, name);
+    statement_.first_use = value.first_use;
+    if (parsed) add_statement(Assign{local, value.id});
+    std::get<Block>(body_->stmts[block]).end = StmtId{body_->stmts.size()};
+    return parsed;
+  }
+
+  // What is assigned or stored, after `=` or `+=` and the like, where `old` is updated.
+  bool parse_new_value(const OperationInfo* update, Value old, DataType type, ExprId& result) {
+    if (update == nullptr) return parse_expr(result, type);
+    Value value;
+    if (!parse_value(value)) return false;
+    const Value updated = apply(update->op, old, value, {old.span.begin, previous_.span.end});
+    drop_dead_uses(old.first_use);
+    result = updated.id;
+    return true;
+  }
+
+  // `buf[i] = e`, after the bracket.
+  bool parse_store(Span name) {
+    Store store;
+    store.buffer = resolve_buffer(name);
+    const auto first = static_cast<std::uint32_t>(positions_.uses.size());
+    if (!parse_element(name, store.index)) return false;
+    const DataType type = store.buffer.exists()
+                              ? loaded_type(program_->buffers[store.buffer.index].element)
+                              : DataType::Unknown;
+    const OperationInfo* const update = token_.update;
+    if (!accept(Tok::Assign) && !accept(Tok::Update)) return fail_missing<message::stored_value>();
+    Value old;
+    if (update != nullptr) {
+      const Span element{name.begin, statement_.element_end};
+      const Value index = index_again(store.index, first);
+      old = store.buffer.exists()
+                ? made_of({&index, 1}, interner_->load(store.buffer, index.id), element, type)
+                : wrong_value(element);
+    }
+    if (!parse_new_value(update, old, type, store.value)) return false;
+    add_statement(store);
+    return true;
+  }
+
+  // `w[i] = e` of an array, after the bracket.
+  bool parse_set_element(Span name) {
     SetElement set;
     set.local = binding(lexer_.text(name)).local;
     statement_.local = name;
+    const auto first = static_cast<std::uint32_t>(positions_.uses.size());
     if (!parse_element(name, set.index)) return false;
-    if (!accept(Tok::Assign)) {
-      return token_.infix != nullptr ? fail_missing<message::compound_store>()
-                                     : fail_missing<message::stored_value>();
+    const DataType type = element_type(type_of(set.local));
+    const OperationInfo* const update = token_.update;
+    if (!accept(Tok::Assign) && !accept(Tok::Update)) return fail_missing<message::stored_value>();
+    Value old;
+    if (update != nullptr) {
+      std::array<Value, 2> parts;
+      const auto uses = static_cast<std::uint32_t>(positions_.uses.size());
+      parts[0] = local_value(set.local, name);
+      parts[1] = index_again(set.index, first, uses);
+      const ExprId id = interner_->element(parts[0].id, parts[1].id);
+      old = made_of(parts, id, {name.begin, statement_.element_end}, type);
     }
-    if (!parse_expr(set.value)) return false;
+    if (!parse_new_value(update, old, type, set.value)) return false;
+    check_assigned(name);
     add_statement(set);
     return true;
+  }
+
+  // The value of an index that has uses from `first` on, up to `last`, used once more.
+  Value index_again(ExprId index, std::uint32_t first, std::optional<std::uint32_t> last = {}) {
+    const auto end = last.value_or(static_cast<std::uint32_t>(positions_.uses.size()));
+    const Value value{index,
+                      {},
+                      DataType::U32,
+                      static_cast<std::uint32_t>(positions_.uses.size()),
+                      static_cast<std::uint32_t>(body_->exprs.size())};
+    for (std::uint32_t use = first; use < end; ++use) add_use(Span(positions_.uses[use]));
+    return value;
   }
 
   // A statement that starts with a name but is not an assignment: most likely something from
@@ -458,12 +684,16 @@ class StatementParser : protected ExpressionParser {
     if (!expect<message::atomic_index>(Tok::LBracket) || !parse_element(buffer, atomic.index)) {
       return false;
     }
+    const BufferId known = program_ != nullptr ? binding(lexer_.text(buffer)).buffer : BufferId{};
+    const DataType type =
+        known.exists() ? program_->buffers[known.index].element : DataType::Unknown;
     std::array<ExprId, 2> values;
     int count = 0;
     while (accept(Tok::Comma)) {
-      if (!parse_expr(values[static_cast<std::size_t>(std::min(count, 1))])) return false;
+      if (!parse_expr(values[static_cast<std::size_t>(std::min(count, 1))], type)) return false;
       ++count;
     }
+    parsed_type_ = type;
     if (!expect<message::atomic_end>(Tok::RParen)) return false;
     if (program_ == nullptr) {
       complain<message::effect_in_op>(name, item_name_, "an atomic");
@@ -486,7 +716,7 @@ class StatementParser : protected ExpressionParser {
     if (!result.exists()) {
       add_statement(Block{StmtId{body_->stmts.size() + 1}});
     } else {
-      add_statement(Let{result, wrong_value(name)});
+      add_statement(Let{result, wrong_value(name).id});
     }
     return true;
   }

@@ -114,13 +114,20 @@ class TokenParser {
 
   void skip_to_item() {
     lexer_.set_quiet(true);
-    while (!at(Tok::End) && !stopped_ && !at_item()) advance();
+    while (!at(Tok::End) && !stopped_ && !at_item() && !(token_.newline_before && at_const())) {
+      advance();
+    }
     lexer_.set_quiet(false);
+  }
+
+  bool at_const() const {
+    return at(Tok::Name) && spelling() == "const" &&
+           lexer_.probe().next_but_comments().kind == Tok::Name;
   }
 
   // A broken item ends where another one starts; only the first word of a line is taken as that.
   bool at_item() const {
-    return token_.newline_before && (at_word(Word::Program) || at_word(Word::Op));
+    return token_.newline_before && (at_word(Word::Program) || at_word(Word::Op)) && !before_dot();
   }
 
   const Source& source_;

@@ -463,6 +463,9 @@ Result<std::string> format(const Source& source) {
     for (const auto& statement : item.statements) line_starts.push_back(statement.head.begin);
   }
   std::ranges::sort(line_starts);
+  // One statement of the text may be several of the program.
+  const auto repeated = std::ranges::unique(line_starts);
+  line_starts.erase(repeated.begin(), repeated.end());
   return layout(source.text, line_starts);
 }
 

@@ -1,5 +1,5 @@
-// What tables are called, and how much memory the arrays of programs and ops take: of each body, and
-// of all that it calls, where each call as it is written has memory of its own.
+// What tables are called, and how much memory the arrays of programs and ops take: of each body,
+// and of all that it calls, where each call as it is written has memory of its own.
 #include <algorithm>
 #include <unordered_map>
 
@@ -34,12 +34,15 @@ class ArrayMemory {
     std::vector<DataType> results;
     for (const std::string& id : body.callees) results.push_back(callees_[id].op->signature.output);
     const bool is_plain =
-        std::ranges::none_of(body.exprs,
-                             [](const Expr& expr) {
-                               return expr.op != Operation::Call && is_written(expr.op);
-                             }) &&
+        std::ranges::none_of(
+            body.exprs,
+            [](const Expr& expr) { return expr.op != Operation::Call && is_written(expr.op); }) &&
         std::ranges::none_of(inputs, &is_array) && std::ranges::none_of(results, &is_array);
-    if (is_plain) return 0;
+    // What a builder could not make is a local that does not exist; it has been reported.
+    const bool is_broken = std::ranges::any_of(body.exprs, [&](const Expr& expr) {
+      return expr.op == Operation::Local && expr.imm >= body.locals.size();
+    });
+    if (is_plain || is_broken) return 0;
     std::uint64_t bytes = 0;
     for (DataType type : types_of(body, buffers, inputs, results).locals) bytes += bytes_of(type);
     return bytes;

@@ -28,6 +28,14 @@ void Context::add(Diagnostic diagnostic, Place place, std::optional<Place> cause
   }
 }
 
+void Context::report_twice(const Context& first) {
+  if (full()) return;
+  Diagnostic diagnostic = diagnose<message::duplicate_item>(shorten(name));
+  if (positions_ == nullptr) return add(std::move(diagnostic), Place::Name);
+  diagnostic.notes = {"  the first one is at {place}"};
+  findings_.add(std::move(diagnostic), positions_->name, first.positions_->name);
+}
+
 Place Context::root(std::uint32_t stmt, std::size_t k) const {
   const Roots ids = roots(body.stmts[stmt]);
   std::uint32_t use = 0;

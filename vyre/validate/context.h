@@ -88,6 +88,8 @@ class Context {
   }
   // Where the problem names the place of another statement, that is its cause.
   void add(Diagnostic diagnostic, Place place, std::optional<Place> cause = {});
+  // That another item has the same name.
+  void report_twice(const Context& first);
   // Nothing more is kept: what a message would say need not be found out.
   bool full() const { return findings_.full(); }
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 #include <set>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "vyre/base/counters.h"
 #include "vyre/base/text.h"
@@ -22,9 +22,11 @@ void check_item(Context& context) {
 }
 
 // Ids are defined once in the module, and agree with the registry.
-void check_definition(Context& context, std::unordered_set<std::string_view>& seen) {
-  if (!seen.insert(context.name).second) {
-    context.report<message::duplicate_item>(Place::Name, shorten(context.name));
+void check_definition(Context& context,
+                      std::unordered_map<std::string_view, const Context*>& seen) {
+  const auto [first, fresh] = seen.emplace(context.name, &context);
+  if (!fresh) {
+    context.report_twice(*first->second);
   } else if (context.op != nullptr) {
     const Op* known = context.callees.registry.find(context.name);
     if (known != nullptr && !same_function(*known, *context.op)) {
@@ -38,7 +40,7 @@ void check_items(const Module& module, const Registry& registry, Findings& findi
                  Parsed* parsed) {
   ++counters.validations;
   const Callees callees = resolve_callees(module, registry);
-  std::unordered_set<std::string_view> seen;
+  std::unordered_map<std::string_view, const Context*> seen;
   std::vector<Context> contexts;
   contexts.reserve(module.items.size());
   for (std::size_t i = 0; i < module.items.size(); ++i) {

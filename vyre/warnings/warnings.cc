@@ -39,17 +39,21 @@ std::set<std::string_view> codes_in(std::string_view comment) {
   return codes;
 }
 
+using Line = std::pair<std::string_view, std::uint32_t>;  // its file and number
+using Allowed = std::map<Line, std::set<std::string_view>>;
+
 // By line, what is silenced there.
-std::map<std::uint32_t, std::set<std::string_view>> allowed_in(const Source& source) {
-  std::map<std::uint32_t, std::set<std::string_view>> allowed;
+Allowed allowed_in(const Source& source) {
+  Allowed allowed;
   Findings none;
   Lexer lexer(source.text, none);
-  if (source.text.starts_with("\xef\xbb\xbf")) lexer.seek(3);
-  LineCounter lines(source.text);
+  LineCounter lines(source);
   for (Token token = lexer.next(); token.kind != Tok::End; token = lexer.next()) {
     if (token.kind != Tok::Comment) continue;
     std::set<std::string_view> codes = codes_in(lexer.text(token.span));
-    if (!codes.empty()) allowed[lines.at(token.span.begin).line].merge(codes);
+    if (codes.empty()) continue;
+    const LineCounter::Place place = lines.at(token.span.begin);
+    allowed[{place.file, place.line}].merge(codes);
   }
   return allowed;
 }
@@ -78,15 +82,15 @@ std::vector<Diagnostic> warnings_of(const Loaded& loaded, std::span<const std::s
   std::vector<Diagnostic> found = loaded.positions.empty()
                                       ? std::move(findings).unlocated()
                                       : std::move(findings).located(loaded.source);
-  std::map<std::uint32_t, std::set<std::string_view>> allowed;
+  Allowed allowed;
   if (!loaded.positions.empty()) allowed = allowed_in(loaded.source);
   std::erase_if(found, [&](const Diagnostic& each) {
-    const auto line = allowed.find(each.line);
+    const auto line = allowed.find({each.file, each.line});
     return line != allowed.end() && line->second.contains(name(each.code));
   });
   for (Diagnostic& each : found) {
     each.is_warning = true;
-    each.file = loaded.source.file;
+    if (each.file.empty()) each.file = loaded.source.file;
   }
   return found;
 }

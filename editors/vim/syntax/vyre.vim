@@ -37,6 +37,7 @@ syn match vyreTyped /:\s*\zs\h\w*/ contains=vyreType
 syn keyword vyreType contained u8 u16 i8 i16
 syn match vyreRepeat /\<continue\ze\s*\%($\|}\|\/\/\)/
 syn match vyreDeclaration /\<const\ze\s\+\h/
+syn match vyreDeclaration /\<use\ze\s*"/
 syn match vyreId /\<num_workgroups\ze\.[xyz]\>/
 
 syn match vyreName contained /\h\w*\%(\.\h\w*\)*/

@@ -57,6 +57,11 @@ struct CpuTarget {
 
 // Whether lanes are in vectors, and masks in registers of their own.
 inline bool has_masks(const CpuTarget& target) { return target.bits == 512 && !target.is_scalar; }
+// Whether its vectors are tables of bytes: it looks up as many at once.
+inline bool permutes_bytes(const CpuTarget& target) {
+  return has_masks(target) && target.features.find("+avx512vbmi") != std::string::npos &&
+         target.features.find("-avx512bw") == std::string::npos;
+}
 inline bool is_avx2(const CpuTarget& target) { return target.name == "x86-64-v3"; }
 
 struct CpuCode {

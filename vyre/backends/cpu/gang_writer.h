@@ -173,7 +173,8 @@ class GangWriter {
   Lanes load_member(BufferId buffer, ExprId index, const Records::Place& place);
   Lanes load_slid(DataType type, const FastRow::Slid& slid);
   Lanes look_up(BufferId buffer, ExprId load, ExprId index, Value mask);
-  std::optional<Lanes> permuted(BufferId buffer, Value index, Value inside);
+  std::optional<Lanes> permuted(BufferId buffer, Value index);
+  std::optional<Lanes> permuted_bytes(const BufferDecl& table, Value index);
   bool goes_one_by_one(DataType element) const;
   Lanes gather(DataType element, const BufferSlot& buffer, Value index, Value mask, bool is_short);
   Lanes gather_one_by_one(DataType element, const BufferSlot& buffer, Value index, Value mask);

@@ -259,7 +259,12 @@ Lanes GangWriter::look_up(BufferId id, ExprId load, ExprId index, Value mask) {
   const DataType element = facts_.element(id);
   const Value all = words(index);
   const Value inside = is_inside(load) ? nullptr : frame_.in_bounds(all, table);
-  if (const std::optional<Lanes> lanes = permuted(id, all, inside)) return *lanes;
+  std::optional<Lanes> found = permuted_bytes(facts_.program.buffers[id.index], all);
+  if (!found) found = permuted(id, all);
+  if (found) {
+    if (inside) found->parts[0] = ir_.select(inside, found->parts[0], 0);
+    return *found;
+  }
   if (!is_narrow(element) || !facts_.target.gathers) {
     return gather(element, table, all, mask, facts_.is_short(id));
   }
@@ -267,7 +272,7 @@ Lanes GangWriter::look_up(BufferId id, ExprId load, ExprId index, Value mask) {
 }
 
 // Of a small table, whose words are in vectors that the CPU permutes.
-std::optional<Lanes> GangWriter::permuted(BufferId id, Value index, Value inside) {
+std::optional<Lanes> GangWriter::permuted(BufferId id, Value index) {
   const BufferDecl& table = facts_.program.buffers[id.index];
   const DataType type = loaded_type(table.element);
   const unsigned lanes = facts_.target.bits / 32;
@@ -281,9 +286,25 @@ std::optional<Lanes> GangWriter::permuted(BufferId id, Value index, Value inside
   for (std::size_t i = 0; i < vectors; ++i) {
     parts.push_back(ir_.vector_of(std::span(all).subspan(i * lanes, lanes)));
   }
-  Value found = moves_.permuted(parts, index);
-  if (inside) found = ir_.select(inside, found, 0);
-  return Lanes{type, {found}};
+  return Lanes{type, {moves_.permuted(parts, index)}};
+}
+
+// The same where the CPU permutes bytes.
+std::optional<Lanes> GangWriter::permuted_bytes(const BufferDecl& table, Value index) {
+  constexpr std::size_t kBytes = 64;  // of a vector
+  if (!permutes_bytes(facts_.target) || stride(table.element) != 1 || table.count > kByteTable) {
+    return std::nullopt;
+  }
+  const std::size_t vectors = std::bit_ceil((table.count + kBytes - 1) / kBytes);
+  std::vector<std::uint32_t> words(vectors * kBytes / 4);
+  const std::span<const std::byte> bytes = table.contents.bytes();
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  std::vector<Value> parts;
+  for (std::size_t i = 0; i < vectors; ++i) {
+    const Value part = ir_.vector_of(std::span(words).subspan(i * kBytes / 4, kBytes / 4));
+    parts.push_back(ir_.bits(part, ir_.vector(ir_.i8, kBytes)));
+  }
+  return moves_.permuted_bytes(table.element, parts, index);
 }
 
 // --- Stores

@@ -154,7 +154,8 @@ Value Moves::pointers(Value address, DataType element, Value index, std::size_t 
                       bool is_short) {
   const std::size_t parts = part_count(loaded_type(element));
   const std::uint64_t middle = is_short ? 0 : std::uint64_t{1} << 31;
-  const Value base = ir_.at(ir_.i8, address, middle * stride(element) + part * memory_align(element));
+  const Value base =
+      ir_.at(ir_.i8, address, middle * stride(element) + part * memory_align(element));
   if (middle != 0) index = index ^ middle;
   Value offset = ir_.sext(index, 64);
   if (parts > 1) offset = offset * parts;
@@ -222,6 +223,24 @@ Value Moves::permuted(const std::vector<Value>& words, Value index) {
     parts = std::move(pairs);
   }
   return parts[0];
+}
+
+Lanes Moves::permuted_bytes(DataType element, const std::vector<Value>& bytes, Value index) {
+  constexpr unsigned kBytes = 64;
+  const auto lanes_of = [&](Value lanes, unsigned count) {
+    if (width_ == kBytes) return lanes;
+    std::vector<unsigned> from;
+    for (unsigned i = 0; i < count; ++i) from.push_back(i % width_);
+    return ir_.shuffle(lanes, lanes, from);
+  };
+  const Value at = lanes_of(ir_.trunc(index, 8), kBytes);
+  const auto pair = [&](std::size_t first) {
+    return ir_.call("llvm.x86.avx512.vpermi2var.qi.512", {}, {bytes[first], at, bytes[first + 1]});
+  };
+  Value found =
+      bytes.size() == 1 ? ir_.call("llvm.x86.avx512.permvar.qi.512", {}, {bytes[0], at}) : pair(0);
+  if (bytes.size() > 2) found = ir_.select(at >= 2 * kBytes, pair(2), found);
+  return widened(element, {loaded_type(element), {lanes_of(found, width_)}});
 }
 
 void Moves::scatter(DataType element, Value address, Value index, Value mask, const Lanes& value,

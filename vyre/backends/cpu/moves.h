@@ -82,6 +82,8 @@ class Moves {
   Lanes gather_narrow(DataType element, Value address, Value index, Value mask);
   // Of the words that vectors of the CPU hold together; of other indices any of them.
   Value permuted(const std::vector<Value>& words, Value index);
+  // The same of bytes, in one, two or four vectors of 64: numbers of 32 bits.
+  Lanes permuted_bytes(DataType element, const std::vector<Value>& bytes, Value index);
   void scatter(DataType element, Value address, Value index, Value mask, const Lanes& value,
                bool is_short);
 

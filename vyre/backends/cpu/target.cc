@@ -103,7 +103,8 @@ Target lowering_for(const CpuTarget& target) {
         target.piece}) {
     name += " " + std::to_string(number);
   }
-  const LaneLimits lanes{target.width, target.registers, target.gathers && !target.slow_gathers};
+  const LaneLimits lanes{target.width, target.registers, target.gathers && !target.slow_gathers,
+                         permutes_bytes(target)};
   return {.name = name + " " VYRE_COMPILER,
           .capabilities = {.u128_add = false, .u128_rest = false, .cast = false, .abs_diff = false},
           .shape = [lanes](const Program& program) { return shape_for_cpu(program, lanes); },
@@ -116,11 +117,10 @@ CpuTarget target_of(const Lowered& lowered) {
   CpuTarget target = given;
   target.width = lowered.launch.lanes;
   target.is_scalar = !lowered.launch.in_vectors;
-  // Without masks for bytes LLVM keeps one for each vector, and does not take wide ones apart. Bytes
-  // have one.
-  const bool has_bytes = std::ranges::all_of(lowered.program.buffers, [](const BufferDecl& buffer) {
-    return is_narrow(buffer.element);
-  });
+  // Without masks for bytes LLVM keeps one for each vector, and does not take wide ones apart.
+  // Bytes have one.
+  const bool has_bytes = std::ranges::all_of(
+      lowered.program.buffers, [](const BufferDecl& buffer) { return is_narrow(buffer.element); });
   if (has_masks(target) && target.width > given.width && !has_bytes) {
     target.features += target.features.empty() ? "-avx512bw" : ",-avx512bw";
   }

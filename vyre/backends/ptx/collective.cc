@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace {
 using Operand = PtxOperand;
 using Kind = PtxOperand::Kind;
 
-constexpr std::uint32_t kVector = 16;    // bytes that one instruction loads
-constexpr std::uint32_t kFewWarps = 8;   // whose totals each thread adds up by itself
+constexpr std::uint32_t kVector = 16;      // bytes that one instruction loads
+constexpr std::uint32_t kTogether = 4096;  // bytes of those that have one barrier
 constexpr std::uint32_t kFull = 0xffffffff;
 
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
@@ -42,9 +43,47 @@ std::string name_of(Operation op, DataType type) {
   return "add." + number;
 }
 
+std::string_view bits_of(DataType type) { return ptx_kind(type) == Kind::Wide ? "b64" : "b32"; }
+
 std::string_view suffix(DataType type) { return ptx_kind(type) == Kind::Wide ? "u64 " : "u32 "; }
 
 }  // namespace
+
+namespace {
+
+// Bytes that the others see of the values of a collective.
+std::uint32_t bytes_of(const CollectiveInfo& row, std::uint32_t threads, DataType type) {
+  const std::uint32_t values = row.shape == CollectiveShape::Own ? threads : warps_of(threads);
+  return (values * stride(type) + kVector - 1) / kVector * kVector;
+}
+
+}  // namespace
+
+std::size_t count_together(const Program& program, const Types& types, StmtId first) {
+  const Body& body = program.body;
+  const std::uint32_t threads = threads_of(program);
+  std::uint32_t bytes = 0;
+  std::size_t count = 0;
+  for (std::size_t i = first.index; i < body.stmts.size(); ++i) {
+    const Collective* one = std::get_if<Collective>(&body.stmts[i]);
+    if (one == nullptr) break;
+    bytes += bytes_of(info(one->op), threads, types[one->result]);
+    const auto is_known = [&](ExprId id) {
+      const Expr& expr = body[id];
+      const auto gives = [&](std::size_t k) {
+        return std::get<Collective>(body.stmts[k]).result.index == expr.imm;
+      };
+      if (!operands(body, expr).empty()) return false;
+      return expr.op != Operation::Local ||
+             std::ranges::none_of(std::views::iota(std::size_t{first.index}, i), gives);
+    };
+    const bool all_known =
+        is_known(one->value) && (!one->invocation.exists() || is_known(one->invocation));
+    if (count > 0 && (bytes > kTogether || !all_known)) break;
+    ++count;
+  }
+  return count;
+}
 
 PtxScratch ptx_scratch(const Program& program) {
   PtxScratch scratch;
@@ -53,15 +92,17 @@ PtxScratch ptx_scratch(const Program& program) {
   const Body& body = program.body;
   const Types types = types_of(body, program.buffers, {}, {});
   StmtId end{0u};  // of the loops that are open
-  for (StmtId id{0u}; id.index < body.stmts.size(); ++id.index) {
+  for (StmtId id{0u}; id.index < body.stmts.size();) {
     if (const For* loop = std::get_if<For>(&body[id])) end = std::max(end, loop->end);
-    const Collective* collective = std::get_if<Collective>(&body[id]);
-    if (collective == nullptr) continue;
-    const bool is_own = info(collective->op).shape == CollectiveShape::Own;
-    const std::uint32_t values = is_own ? threads : warps_of(threads);
-    const std::uint32_t bytes = values * stride(types[collective->result]);
-    scratch.area = std::max(scratch.area, (bytes + kVector - 1) / kVector * kVector);
-    scratch.areas = scratch.areas == 0 && !(id < end) ? 1 : 2;
+    const std::size_t count = count_together(program, types, id);
+    std::uint32_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& one = std::get<Collective>(body.stmts[id.index + i]);
+      bytes += bytes_of(info(one.op), threads, types[one.result]);
+    }
+    scratch.area = std::max(scratch.area, bytes);
+    if (count > 0) scratch.areas = scratch.areas == 0 && !(id < end) ? 1 : 2;
+    id.index += static_cast<std::uint32_t>(std::max<std::size_t>(count, 1));
   }
   return scratch;
 }
@@ -110,18 +151,20 @@ PtxCollectives::PtxCollectives(PtxCode& code, PtxOps& ops, const Program& progra
   code_.put("mov.u32 ", turn_, ", 0");
 }
 
-PtxValue PtxCollectives::put(CollectiveOp op, const PtxValue& given, const Operand& chosen) {
-  const CollectiveInfo& row = info(op);
-  op_ = row.operation;
-  switch (row.shape) {
-    case CollectiveShape::All: return reduced(given);
-    case CollectiveShape::Before:
-      if (threads_ > 1) return scanned(given);
-      return ops_.constant(given.type, collective_identity(op, given.type));
-    case CollectiveShape::One:
-    case CollectiveShape::Own: return passed(row.shape, given, chosen);
+std::vector<PtxValue> PtxCollectives::put(std::span<const PtxCollective> all) {
+  const bool shares = warps_ > 1;
+  if (!shares) wait();
+  PtxAddress area = shares ? next_area() : PtxAddress{};
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < all.size(); i += groups.back().all.size()) {
+    const std::size_t count = count_alike(all.subspan(i));
+    groups.push_back(begin(all.subspan(i, count), area));
+    area.offset += std::int64_t{groups.back().bytes} * static_cast<std::int64_t>(count);
   }
-  return given;
+  if (shares) wait();
+  std::vector<PtxValue> results;
+  for (const Group& group : groups) end(group, results);
+  return results;
 }
 
 // For the whole workgroup; what its invocations wrote before is seen after it.
@@ -221,39 +264,182 @@ PtxValue PtxCollectives::in_warp(PtxValue value) {
 
 // --- Collectives --------------------------------------------------------------------------------
 
-PtxValue PtxCollectives::reduced(const PtxValue& given) {
-  if (threads_ == 1) return given;
-  if (warps_ == 1) wait();
-  const PtxValue own = in_warp(given);
-  if (warps_ == 1) {
-    return std::has_single_bit(threads_) ? own
-                                         : moved("idx", own, literal(0), literal(kPtxWarp - 1));
+// How many from the first one on take the same steps: together they have a lane for each total of a
+// warp.
+std::size_t PtxCollectives::count_alike(std::span<const PtxCollective> all) const {
+  const PtxCollective& first = all[0];
+  if (info(first.op).chooses() || warps_ == 1 || rest_ != 0) return 1;
+  const std::size_t most = kPtxWarp / std::bit_ceil(warps_);
+  std::size_t count = 1;
+  while (count < std::min(most, all.size()) && all[count].op == first.op &&
+         all[count].given.type == first.given.type) {
+    ++count;
   }
-  const PtxAddress area = next_area();
-  const Operand is_first = code_.predicate("setp.eq", "u32", {lane_, literal(0)});
-  store(slot(area, warp_, given.type), own, is_first);
-  wait();
-  return before(area, {given.type, false, {}});
+  return std::bit_floor(count);
 }
 
-// What the totals of warps are together: of those before this one, beginning with `nothing`; or of
-// all, where that is no value.
+PtxCollectives::Group PtxCollectives::begin(std::span<const PtxCollective> all,
+                                            const PtxAddress& area) {
+  const PtxCollective& one = all[0];
+  const CollectiveInfo& row = info(one.op);
+  const DataType type = one.given.type;
+  op_ = row.operation;
+  Group group{all, area, bytes_of(row, threads_, type), {}, {}, {}, {}};
+  switch (row.shape) {
+    case CollectiveShape::All:
+      if (threads_ == 1) {
+        group.own = {one.given};
+      } else {
+        group.own = {all.size() == 1 ? in_warp(one.given) : folded(all)};
+        if (warps_ > 1) store_totals(group);
+      }
+      break;
+    case CollectiveShape::Before:
+      group.nothing = ops_.constant(type, collective_identity(one.op, type));
+      for (std::size_t i = 0; threads_ > 1 && i < all.size(); ++i) {
+        const std::int64_t offset =
+            area.offset + std::int64_t{group.bytes} * static_cast<std::int64_t>(i);
+        group.own.push_back(begin_scan(all[i].given, group.nothing, {area.base, offset}));
+      }
+      break;
+    case CollectiveShape::One:
+    case CollectiveShape::Own:
+      group.number = code_.in_register(one.chosen, Kind::Word);
+      group.exists = code_.predicate("setp.lt", "u32", {group.number, literal(threads_)});
+      if (warps_ == 1) break;
+      if (row.shape == CollectiveShape::Own) {
+        store(slot(area, thread_, type), one.given, {});
+        group.area = slot(area, group.number, type);
+      } else {
+        store(area, one.given, code_.predicate("setp.eq", "u32", {group.number, thread_}));
+      }
+      break;
+  }
+  return group;
+}
+
+void PtxCollectives::end(const Group& group, std::vector<PtxValue>& results) {
+  const PtxCollective& one = group.all[0];
+  const CollectiveInfo& row = info(one.op);
+  const DataType type = one.given.type;
+  op_ = row.operation;
+  switch (row.shape) {
+    case CollectiveShape::All:
+      if (warps_ > 1) {
+        const std::vector<PtxValue> sums = of_warps(group);
+        results.insert(results.end(), sums.begin(), sums.end());
+      } else if (std::has_single_bit(threads_)) {
+        results.push_back(group.own[0]);
+      } else {
+        results.push_back(moved("idx", group.own[0], literal(0), literal(kPtxWarp - 1)));
+      }
+      return;
+    case CollectiveShape::Before:
+      if (threads_ == 1) {
+        results.push_back(group.nothing);
+      } else if (warps_ == 1) {
+        results.push_back(group.own[0]);
+      } else {
+        const std::vector<PtxValue> before = of_warps(group);
+        for (std::size_t i = 0; i < before.size(); ++i) {
+          results.push_back(both(group.own[i], before[i]));
+        }
+      }
+      return;
+    case CollectiveShape::One:
+    case CollectiveShape::Own: break;
+  }
+  if (warps_ > 1) return results.push_back({type, false, {load(group.area, type, group.exists)}});
+  PtxValue result = one.given;
+  if (threads_ > 1) result = moved("idx", result, group.number, literal(kPtxWarp - 1));
+  result.parts[0] = code_.make(ptx_kind(type), "selp", bits_of(type),
+                               {result.parts[0], code_.unknown_zero(ptx_kind(type)), group.exists});
+  results.push_back(result);
+}
+
+// Several values of each lane, each of which becomes one of all lanes: half of the lanes go on with
+// half of the values, until each has one. The lanes with the highest numbers have the last value.
+PtxValue PtxCollectives::folded(std::span<const PtxCollective> all) {
+  std::vector<PtxValue> values;
+  for (const PtxCollective& one : all) values.push_back(one.given);
+  const DataType type = values[0].type;
+  const auto chosen = [&](const PtxValue& a, const PtxValue& b, const Operand& condition) {
+    return PtxValue{
+        type,
+        false,
+        {code_.make(ptx_kind(type), "selp", bits_of(type), {a.parts[0], b.parts[0], condition})}};
+  };
+  for (std::uint32_t by = kPtxWarp / 2; by > 0; by /= 2) {
+    const std::size_t half = values.size() / 2;
+    if (half > 0) {
+      const Operand bit = code_.word("and", "b32", {lane_, literal(by)});
+      const Operand is_upper = code_.predicate("setp.ne", "u32", {bit, literal(0)});
+      for (std::size_t i = 0; i < half; ++i) {
+        const PtxValue given = chosen(values[i], values[half + i], is_upper);
+        const PtxValue kept = chosen(values[half + i], values[i], is_upper);
+        values[i] = both(kept, moved("bfly", given, literal(by), literal(kPtxWarp - 1)));
+      }
+      values.resize(half);
+    } else {
+      values[0] = both(values[0], moved("bfly", values[0], literal(by), literal(kPtxWarp - 1)));
+    }
+  }
+  return values[0];
+}
+
+// Of this warp, in all lanes or as folded() leaves them.
+void PtxCollectives::store_totals(const Group& group) {
+  const auto lanes = kPtxWarp / static_cast<std::uint32_t>(group.all.size());
+  PtxAddress to = slot(group.area, warp_, group.own[0].type);
+  Operand number = lane_;  // in the lanes of its total
+  if (lanes < kPtxWarp) {
+    number = code_.word("and", "b32", {lane_, literal(lanes - 1)});
+    const Operand which = code_.word("shr", "u32", {lane_, literal(std::countr_zero(lanes))});
+    to.base = code_.word("mad.lo", "u32", {which, literal(group.bytes), to.base});
+  }
+  store(to, group.own[0], code_.predicate("setp.eq", "u32", {number, literal(0)}));
+}
+
+// For each of the group what the totals of warps are together: of all, or of those before this one.
+std::vector<PtxValue> PtxCollectives::of_warps(const Group& group) {
+  const PtxCollective& one = group.all[0];
+  const DataType type = one.given.type;
+  const bool of_all = info(one.op).shape == CollectiveShape::All;
+  if (rest_ != 0) return {before(group.area, of_all ? PtxValue{type, false, {}} : group.nothing)};
+  const auto count = static_cast<std::uint32_t>(group.all.size());
+  const std::uint32_t each = std::bit_ceil(warps_);
+  const Operand number = code_.word("and", "b32", {lane_, literal(each - 1)});
+  PtxAddress from = slot(group.area, number, type);
+  if (count > 1) {
+    const Operand lanes = code_.word("shr", "u32", {lane_, literal(std::countr_zero(each))});
+    const Operand which = code_.word("and", "b32", {lanes, literal(count - 1)});
+    from.base = code_.word("mad.lo", "u32", {which, literal(group.bytes), from.base});
+  }
+  Operand counts;
+  if (!of_all) counts = code_.predicate("setp.lt", "u32", {number, warp_});
+  if (of_all && each != warps_)
+    counts = code_.predicate("setp.lt", "u32", {number, literal(warps_)});
+  PtxValue sum{type, false, {code_.fresh(ptx_kind(type))}};
+  if (counts.exists()) {
+    code_.move(sum.parts[0], ops_.constant(type, collective_identity(one.op, type)).parts[0]);
+  }
+  code_.put_if(counts, "ld.shared.", suffix(type), sum.parts[0], ", ", from);
+  for (std::uint32_t by = each / 2; by > 0; by /= 2) {
+    sum = both(sum, moved("bfly", sum, literal(by), literal(kPtxWarp - 1)));
+  }
+  if (count == 1) return {sum};
+  std::vector<PtxValue> all;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    all.push_back(moved("idx", sum, literal(i * each), literal(kPtxWarp - 1)));
+  }
+  return all;
+}
+
+// The same in a workgroup whose last warp lacks lanes: beginning with `nothing`, those of the warps
+// before; or of all, where that is no value.
 PtxValue PtxCollectives::before(const PtxAddress& totals, PtxValue nothing) {
   const DataType type = nothing.type;
   const bool of_all = !nothing.parts[0].exists();
-  if (!of_all && warps_ > kFewWarps && rest_ == 0) {
-    const std::uint32_t count = std::bit_ceil(warps_);
-    const Operand number = code_.word("and", "b32", {lane_, literal(count - 1)});
-    const Operand is_before = code_.predicate("setp.lt", "u32", {number, warp_});
-    PtxValue sum = {type, false, {code_.fresh(ptx_kind(type))}};
-    code_.move(sum.parts[0], nothing.parts[0]);
-    code_.put("@", is_before, " ld.shared.", suffix(type), sum.parts[0], ", ",
-              slot(totals, number, type));
-    for (std::uint32_t by = count / 2; by > 0; by /= 2) {
-      sum = both(sum, moved("bfly", sum, literal(by), literal(kPtxWarp - 1)));
-    }
-    return sum;
-  }
   const std::uint32_t count = of_all ? warps_ : warps_ - 1;
   const std::uint32_t each = kVector / stride(type);
   PtxValue sum = nothing;
@@ -277,64 +463,29 @@ PtxValue PtxCollectives::before(const PtxAddress& totals, PtxValue nothing) {
   return sum;
 }
 
-PtxValue PtxCollectives::scanned(const PtxValue& given) {
-  if (warps_ == 1) wait();
+// What the lanes before each have together; the last lane leaves what all of them have.
+PtxValue PtxCollectives::begin_scan(const PtxValue& given, const PtxValue& nothing,
+                                    const PtxAddress& area) {
   PtxValue all = given;
   for (std::uint32_t by = 1; by < std::min(threads_, kPtxWarp); by *= 2) {
     Operand arrives;
     const bool asks = !is_idempotent(op_);
-    const PtxValue other =
-        moved("up", all, literal(by), literal(0), asks ? &arrives : nullptr);
+    const PtxValue other = moved("up", all, literal(by), literal(0), asks ? &arrives : nullptr);
     all = asks ? joined(all, other, arrives) : both(all, other);
   }
-  const CollectiveOp as = op_ == Operation::Add   ? CollectiveOp::ScanAdd
-                          : op_ == Operation::Min ? CollectiveOp::ScanMin
-                                                  : CollectiveOp::ScanMax;
-  const PtxValue nothing = ops_.constant(given.type, collective_identity(as, given.type));
   PtxValue own;
   if (op_ == Operation::Add) {
     own = ops_.apply(Operation::Sub, all, given, {});
   } else {
     Operand arrives;
     own = moved("up", all, literal(1), literal(0), &arrives);
-    const std::string_view bits = ptx_kind(given.type) == Kind::Wide ? "b64" : "b32";
-    own.parts[0] = code_.make(ptx_kind(given.type), "selp", bits,
+    own.parts[0] = code_.make(ptx_kind(given.type), "selp", bits_of(given.type),
                               {own.parts[0], nothing.parts[0], arrives});
   }
   if (warps_ == 1) return own;
-  const PtxAddress area = next_area();
   const Operand is_last = code_.predicate("setp.eq", "u32", {lane_, literal(kPtxWarp - 1)});
   store(slot(area, warp_, given.type), all, is_last);
-  wait();
-  return both(own, before(area, nothing));
-}
-
-// The value of an invocation that the workgroup or each invocation chooses.
-PtxValue PtxCollectives::passed(CollectiveShape shape, const PtxValue& given,
-                                const Operand& chosen) {
-  const Kind kind = ptx_kind(given.type);
-  const Operand number = code_.in_register(chosen, Kind::Word);
-  const Operand exists = code_.predicate("setp.lt", "u32", {number, literal(threads_)});
-  PtxValue result = given;
-  if (warps_ == 1) {
-    wait();
-    if (threads_ > 1) result = moved("idx", given, number, literal(kPtxWarp - 1));
-    const std::string_view bits = kind == Kind::Wide ? "b64" : "b32";
-    result.parts[0] =
-        code_.make(kind, "selp", bits, {result.parts[0], code_.unknown_zero(kind), exists});
-    return result;
-  }
-  PtxAddress area = next_area();
-  PtxAddress from = area;
-  if (shape == CollectiveShape::One) {
-    store(area, given, code_.predicate("setp.eq", "u32", {number, thread_}));
-  } else {
-    store(slot(area, thread_, given.type), given, {});
-    from = slot(area, number, given.type);
-  }
-  wait();
-  result.parts[0] = load(from, given.type, exists);
-  return result;
+  return own;
 }
 
 }  // namespace vyre

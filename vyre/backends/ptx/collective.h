@@ -1,9 +1,11 @@
-// Collectives: by shuffles inside of a warp, and by shared memory across warps, with one barrier.
-// The order of invocations is that of their threads.
+// Collectives: by shuffles inside of a warp, and by shared memory across warps, with one barrier
+// for all that stand side by side. The order of invocations is that of their threads.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "vyre/backends/ptx/ops.h"
 #include "vyre/ir/program.h"
@@ -21,6 +23,15 @@ struct PtxScratch {
 };
 PtxScratch ptx_scratch(const Program& program);
 
+// How many from this one on have one barrier: what they take is known before the first of them.
+std::size_t count_together(const Program& program, const Types& types, StmtId first);
+
+struct PtxCollective {
+  CollectiveOp op;
+  PtxValue given;          // no predicate
+  PtxOperand chosen = {};  // the number of an invocation
+};
+
 class PtxCollectives {
  public:
   // Writes what all of them need, at the beginning of a kernel. The scratch memory is so many bytes
@@ -28,13 +39,26 @@ class PtxCollectives {
   PtxCollectives(PtxCode& code, PtxOps& ops, const Program& program, PtxOperand shared,
                  std::int64_t scratch_at);
 
-  // The result, for a value that is no predicate; `chosen` is the number of an invocation.
-  PtxValue put(CollectiveOp op, const PtxValue& given, const PtxOperand& chosen);
+  // The results of those that have one barrier.
+  std::vector<PtxValue> put(std::span<const PtxCollective> all);
 
  private:
   using Operand = PtxOperand;
   using Kind = PtxOperand::Kind;
 
+  // Those that take the same steps, with what is known before the barrier.
+  struct Group {
+    std::span<const PtxCollective> all;
+    PtxAddress area;
+    std::uint32_t bytes = 0;  // of each, in the area
+    std::vector<PtxValue> own;
+    PtxValue nothing;
+    Operand number;
+    Operand exists;
+  };
+  std::size_t count_alike(std::span<const PtxCollective> all) const;
+  Group begin(std::span<const PtxCollective> all, const PtxAddress& area);
+  void end(const Group& group, std::vector<PtxValue>& results);
   void wait();
   PtxAddress next_area();
   PtxAddress slot(const PtxAddress& area, const Operand& number, DataType type);
@@ -43,10 +67,11 @@ class PtxCollectives {
   PtxValue both(const PtxValue& a, const PtxValue& b);
   PtxValue joined(const PtxValue& a, const PtxValue& b, const Operand& condition);
   PtxValue in_warp(PtxValue value);
-  PtxValue reduced(const PtxValue& given);
-  PtxValue scanned(const PtxValue& given);
+  PtxValue folded(std::span<const PtxCollective> all);
+  void store_totals(const Group& group);
+  std::vector<PtxValue> of_warps(const Group& group);
+  PtxValue begin_scan(const PtxValue& given, const PtxValue& nothing, const PtxAddress& area);
   PtxValue before(const PtxAddress& totals, PtxValue nothing);
-  PtxValue passed(CollectiveShape shape, const PtxValue& given, const Operand& chosen);
   Operand load(const PtxAddress& from, DataType type, const Operand& condition);
   void store(const PtxAddress& to, const PtxValue& value, const Operand& condition);
 

@@ -92,7 +92,7 @@ class PtxWriter {
   void assign(LocalId local, const PtxValue& given);
   void store(const Store& stmt);
   void update(const Atomic& stmt);
-  void combine(const Collective& stmt);
+  void combine();
   void begin_loop(const For& loop);
 
   // --- Expressions
@@ -163,6 +163,7 @@ PtxKernel PtxWriter::emit() {
     before_ += static_cast<std::uint32_t>(memo_.size());
     memo_.clear();
     statement();
+    i = at_.index;
     const Stmt& stmt = body_.stmts[i];
     if (is_exit()) {
       ++i;  // the `return` is done
@@ -211,8 +212,7 @@ void PtxWriter::statement() {
       [&](const For& loop) { begin_loop(loop); },
       [&](const Break&) { code_.put("bra done", loops_.back().number); },
       [&](const Return&) { code_.put("ret"); },  //
-      [&](const Barrier&) { code_.put("bar.sync 0"); },
-      [&](const Collective& collective) { combine(collective); },
+      [&](const Barrier&) { code_.put("bar.sync 0"); }, [&](const Collective&) { combine(); },
       Nothing<Block, SetElement, Continue>{});
 }
 
@@ -356,7 +356,8 @@ void PtxWriter::update(const Atomic& stmt) {
     return code_.put_if(condition, "st.relaxed.gpu.", space, name, to, ", ", from);
   }
   if (stmt.op == AtomicOp::Load) {
-    const Operand now = condition.exists() ? code_.unknown_zero(Kind::Word) : code_.fresh(Kind::Word);
+    const Operand now =
+        condition.exists() ? code_.unknown_zero(Kind::Word) : code_.fresh(Kind::Word);
     code_.put_if(condition, "ld.relaxed.gpu.", space, name, now, ", ", to);
     if (stmt.result.exists()) bind(stmt.result, {types_[stmt.result], false, {now}});
     return;
@@ -372,11 +373,22 @@ void PtxWriter::update(const Atomic& stmt) {
   if (stmt.result.exists()) bind(stmt.result, {types_[stmt.result], false, {old}});
 }
 
-void PtxWriter::combine(const Collective& stmt) {
-  const PtxValue given = ops_.whole(value(stmt.value));
-  Operand chosen;
-  if (stmt.invocation.exists()) chosen = ops_.whole(value(stmt.invocation)).parts[0];
-  bind(stmt.result, collectives_.put(stmt.op, given, chosen));
+// This statement and those that wait with it.
+void PtxWriter::combine() {
+  const StmtId first = at_;
+  const std::size_t count = count_together(program_, types_, first);
+  std::vector<PtxCollective> all;
+  for (std::size_t i = 0; i < count; ++i) {
+    at_ = StmtId{first.index + i};
+    if (i > 0) put_comment();
+    const auto& stmt = std::get<Collective>(body_[at_]);
+    PtxCollective& one = all.emplace_back(stmt.op, ops_.whole(value(stmt.value)));
+    if (stmt.invocation.exists()) one.chosen = ops_.whole(value(stmt.invocation)).parts[0];
+  }
+  const std::vector<PtxValue> results = collectives_.put(all);
+  for (std::size_t i = 0; i < count; ++i) {
+    bind(std::get<Collective>(body_.stmts[first.index + i]).result, results[i]);
+  }
 }
 
 // --- Expressions --------------------------------------------------------------------------------
