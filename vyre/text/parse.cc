@@ -558,15 +558,16 @@ class Parser : StatementParser {
   // Of an op of the file, which may come later, or of another one.
   const OpSignature* find(std::string_view id) {
     if (const auto own = own_.find(id); own != own_.end()) return &own->second;
-    if (!std::exchange(has_scanned_, true)) {
-      Parsed ignored;
-      Parser headers(source_, ignored, others_);
-      headers.has_scanned_ = true;
-      headers.for_each_file(*uses_of_files_, [&](Source::File file) { headers.scan(file); });
-      own_.merge(headers.own_);
-      return find(id);
-    }
-    return others_ ? others_(id) : nullptr;
+    // One that is there and here has one signature, or is V039.
+    if (const OpSignature* other = others_ ? others_(id) : nullptr) return other;
+    if (std::exchange(has_scanned_, true)) return nullptr;
+    Parsed ignored;
+    Parser headers(source_, ignored, others_);
+    headers.has_scanned_ = true;
+    headers.for_each_file(*uses_of_files_, [&](Source::File file) { headers.scan(file); });
+    own_.merge(headers.own_);
+    const auto own = own_.find(id);
+    return own != own_.end() ? &own->second : nullptr;
   }
 
   // Reads constants and the headers of ops, and skips all bodies.
