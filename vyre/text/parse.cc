@@ -203,63 +203,86 @@ class Parser : StatementParser {
                         (!accept(Tok::Colon) || parse_variable_type(type)) &&
                         expect<message::constant_value>(Tok::Assign);
     Constant constant;
-    if (!parsed || !(at(Tok::LBracket) ? parse_table(name, span, type, constant)
-                                       : parse_named(name, span, type, constant))) {
+    const bool made = parsed && (at(Tok::LBracket) ? parse_table(name, type, constant)
+                                                   : parse_named(name, type, constant));
+    if (!made) {
       const ConstantScope scope(*this);
       constant = unknown_constant();
-      constant.name = name;
-      if (!name.empty()) constants_.add(std::move(constant));
-      return skip_to_item();
     }
     constant.name = name;
-    if (!constants_.add(std::move(constant)))
-      complain<message::duplicate_item>(span, shorten(name));
+    constant.span = span;
+    const Constant* const before = constants_.own(name);
+    if (before != nullptr) {
+      Diagnostic twice = diagnose<message::duplicate_item>(shorten(name));
+      twice.notes = {"  the first one is at {place}"};
+      parsed_.findings.add(std::move(twice), span, before->span);
+    } else if (!name.empty()) {
+      constants_.add(std::move(constant));
+    }
+    if (failed_) skip_to_item();
   }
 
   // In place of one that is wrong, which is reported where it is declared.
-  Constant unknown_constant() const { return {{}, {}, interner_->local({}), DataType::Unknown, 1}; }
+  Constant unknown_constant() const {
+    return {{}, {}, {}, interner_->local({}), DataType::Unknown, 1};
+  }
+
+  // Whether a constant may have the type that is stated, and has it. Reports what is wrong.
+  bool check_stated_type(std::string_view name, DataType stated, DataType given) {
+    if (const auto error = variable_error("constant `" + shorten(name) + "`", stated)) {
+      parsed_.findings.add(*error, name_span(name));
+      return false;
+    }
+    if (stated == given) return true;
+    complain<message::stated_type>(name_span(name), shorten(name), stated, given);
+    return false;
+  }
+  // Of a name that is a view of the source.
+  Span name_span(std::string_view name) const {
+    const auto begin = static_cast<std::uint32_t>(name.data() - source_.text.data());
+    return {begin, begin + static_cast<std::uint32_t>(name.size())};
+  }
 
   // The expression of a constant, which may stay without a type.
-  bool parse_named(std::string_view name, Span span, DataType type, Constant& constant) {
+  bool parse_named(std::string_view name, DataType type, Constant& constant) {
     const ConstantScope scope(*this);
     Value value;
     if (!parse_value(value)) return false;
     if (type != DataType::Unknown) settle(value, type);
     drop_dead_uses(value.first_use);
     const std::size_t uses = positions_.uses.size() - value.first_use;
-    constant = {{}, {}, value.id, value.type, static_cast<std::uint32_t>(uses)};
+    constant = {{}, {}, {}, value.id, value.type, static_cast<std::uint32_t>(uses)};
     if (is_bare(value.type)) return true;
     const std::optional<TypedBits> bits = folded(value);
-    const bool is_wrong = !bits || bits->type == DataType::Unknown;
-    if (is_wrong) {
-      constant = unknown_constant();
-    } else if (type != DataType::Unknown && type != value.type) {
-      complain<message::stated_type>(span, shorten(name), type, value.type);
-    }
-    return true;
+    return bits && bits->type != DataType::Unknown &&
+           (type == DataType::Unknown || check_stated_type(name, type, value.type));
   }
 
   // The elements of a table, in the type of those that have one.
-  bool parse_table(std::string_view name, Span span, DataType type, Constant& constant) {
+  bool parse_table(std::string_view name, DataType type, Constant& constant) {
     const ConstantScope scope(*this);
     advance();
     std::vector<Value> elements;
     while (!at(Tok::RBracket)) {
       if (!parse_value(elements.emplace_back())) return false;
       if (elements.size() > kMaxTableCount) {
-        return fail<message::table_size>(span, shorten(name));
+        return fail<message::table_size>(name_span(name), shorten(name));
       }
       if (!accept(Tok::Comma)) break;
     }
     if (!expect<message::table_end>(Tok::RBracket)) return false;
-    if (elements.empty()) return fail<message::empty_table>(span, shorten(name));
     DataType element = element_type(type);
     for (const Value& each : elements) {
+      if (is_array(each.type)) {
+        complain<message::nested_array>(each.span);
+        return false;
+      }
       if (element == DataType::Unknown && !is_bare(each.type)) element = each.type;
     }
     if (element == DataType::Unknown) element = DataType::U32;
-    if (elements.size() * stride(element) > kMaxTableBytes) {
-      return fail<message::table_size>(span, shorten(name));
+    if (const auto error = table_error(shorten(name), element, elements.size())) {
+      parsed_.findings.add(*error, name_span(name));
+      return false;
     }
     std::vector<std::byte> bytes;
     for (Value& each : elements) {
@@ -267,7 +290,9 @@ class Parser : StatementParser {
     }
     const auto count = static_cast<std::uint32_t>(elements.size());
     if (is_array(type) && count != element_count(type)) {
-      complain<message::table_count>(span, shorten(name), count, element_count(type));
+      complain<message::table_count>(name_span(name), shorten(name), count, element_count(type));
+    } else if (type != DataType::Unknown && !is_array(type)) {
+      return check_stated_type(name, type, array_type(loaded_type(element), count));
     }
     constant.table = ConstTable{std::string(name), element, Contents(std::move(bytes))};
     constant.uses = 1;
@@ -524,13 +549,11 @@ class Parser : StatementParser {
   }
 
   bool parse_law_argument(Law& law, DataType type) {
-    const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
-    const bool is_truth = at_word(Word::True) || at_word(Word::False);
-    const bool is_type = at_word(Word::Type) && spelling() != "bytes";
-    if (!negative && !at(Tok::Number) && ((!is_truth && !is_type) || before_dot()) &&
-        (constants_.find(spelling()) == nullptr || before_dot())) {
-      return parse_word_argument(law);
-    }
+    // A word is a direction or an op, where it is no constant and no function.
+    const bool is_word = at(Tok::Name) && token_.word == Word::None;
+    const bool is_value = is_word ? constants_.find(spelling()) != nullptr || at_call()
+                                  : at_constant() && spelling() != "bytes";
+    if (!is_value || before_dot()) return parse_word_argument(law);
     TypedBits value;
     if (!parse_constant(value, type)) return false;
     const DataType given = value.type == DataType::Unknown ? type : value.type;

@@ -108,10 +108,15 @@ class ExpressionParser : protected ValueParser {
     result = is_wrong ? TypedBits{DataType::Unknown, {}} : *bits;
     return true;
   }
+  // A word before `(`.
+  bool at_call() const {
+    return at(Tok::Name) && lexer_.probe().next_but_comments().kind == Tok::LParen;
+  }
   // Whether the current token may start one.
   bool at_constant() const {
     return at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
-           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len}));
+           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len, Word::Type, Word::Select,
+                                                     Word::True, Word::False}));
   }
 
   // The number at hand, which it does not consume, and the type that its suffix says, or kBare.
@@ -156,6 +161,10 @@ class ExpressionParser : protected ValueParser {
     const std::string_view name = lexer_.text(span);
     const Binding found = binding(name);
     if (!is_bound(name) && complain_withheld(span)) return {};
+    if (!found.buffer.exists() && constants_.find(name) != nullptr) {
+      complain<message::assigned_constant>(span, shorten(name));
+      return {};
+    }
     if (program_ == nullptr) {
       complain<message::buffer_in_op>(span, item_name_, shorten(name));
     } else if (found.buffer.exists()) {
@@ -212,6 +221,9 @@ class ExpressionParser : protected ValueParser {
     if (known.reported || parsed_.findings.full()) return;
     known.reported = true;
     if (complain_withheld(span)) return;
+    if (assigned && constants_.find(word) != nullptr) {
+      return complain<message::assigned_constant>(span, shorten(word));
+    }
     std::vector<std::string_view> names = visible_locals();
     if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
     const std::string_view near = nearest(word, names);

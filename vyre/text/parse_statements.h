@@ -103,7 +103,7 @@ class StatementParser : protected ExpressionParser {
   }
 
   bool parse_count(std::uint32_t& value, std::string_view what) {
-    if (!at_constant() || token_.prefix != nullptr) {
+    if (!at_constant() || (token_.prefix != nullptr && token_.infix != nullptr)) {
       return fail_missing<message::plain_number>(what);
     }
     const Span span = token_.span;
@@ -327,6 +327,10 @@ class StatementParser : protected ExpressionParser {
   }
 
   void check_stated(std::string_view name, DataType stated) {
+    if (const auto error = variable_error("`" + shorten(name) + "`", stated)) {
+      parsed_.findings.add(*error, statement_.local);
+      return;
+    }
     if (parsed_type_ == stated || parsed_type_ == DataType::Unknown) return;
     complain<message::stated_type>(statement_.local, shorten(name), stated, parsed_type_);
   }
@@ -340,11 +344,6 @@ class StatementParser : protected ExpressionParser {
     const bool parsed = collective != nullptr ? parse_collective(*collective, result, wanted)
                                               : parse_atomic(result);
     return parsed && token_.infix != nullptr ? fail_here<message::computed_atomic>() : parsed;
-  }
-
-  // A word before `(`.
-  bool at_call() const {
-    return at(Tok::Name) && lexer_.probe().next_but_comments().kind == Tok::LParen;
   }
 
   // What a local begins as that has a type and no value.
@@ -457,9 +456,11 @@ class StatementParser : protected ExpressionParser {
 
   // Whether `reversed` is the word and not a name.
   bool at_reversed() {
-    if (!at(Tok::Name) || spelling() != "reversed" || is_bound("reversed")) return false;
-    const Tok next = lexer_.probe().next_but_comments().kind;
-    return next == Tok::Name || next == Tok::Number || next == Tok::LParen;
+    if (!at(Tok::Name) || spelling() != "reversed" || is_bound("reversed") ||
+        constants_.find("reversed") != nullptr) {
+      return false;
+    }
+    return lexer_.probe().next_but_comments().kind != Tok::DotDot;
   }
 
   // The name of a local that the parser makes, with the number of such loops around it.
@@ -540,6 +541,10 @@ class StatementParser : protected ExpressionParser {
     const std::uint32_t brace = token_.span.begin;
     if (at(Tok::Assign)) return fail_missing<message::assigning_condition>();
     if (!expect<message::while_block>(Tok::LBrace)) return false;
+    if (condition.type != DataType::Unknown && !contains(type_sets::Truth, condition.type)) {
+      parsed_.findings.add(condition_error(condition.type), condition.span);
+      condition.id = interner_->local({});
+    }
     condition = apply(Operation::LogicalNot, condition, condition.span);
 
     statement_ = whole;
@@ -569,7 +574,8 @@ class StatementParser : protected ExpressionParser {
     const Span name = token_.span;
     const std::string_view word = spelling();
     const Tok next = lexer_.probe().next_but_comments().kind;
-    const bool is_target = next == Tok::Assign || next == Tok::Update || next == Tok::LBracket;
+    const bool is_target = next == Tok::Assign || next == Tok::Update ||
+                           (next == Tok::LBracket && is_bound(word));
     if (word == "while" && !is_target) return parse_while();
     advance();
     if (at(Tok::Assign) || at(Tok::Update)) return parse_assign(name);
