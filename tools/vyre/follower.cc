@@ -108,8 +108,8 @@ Result<std::vector<Bytes>> Follower::follow(const Ids& invocation, const Visit& 
 std::string Follower::running() const {
   std::string out;
   for (std::size_t i = levels_.size() - 1; i > 0; --i) {
-    out += (out.empty() ? "" : " in ") + levels_[i].listing->title + ", called at " +
-           levels_[i - 1].listing->number_of(levels_[i].caller);
+    out += (out.empty() ? "" : " in ") + levels_[i].listing->name + levels_[i].listing->suffix +
+           ", called at " + levels_[i - 1].listing->number_of(levels_[i].caller);
   }
   return out;
 }
@@ -208,7 +208,8 @@ void Follower::leave(std::uint32_t op, const Frame& frame, ExprId result) {
     call.text += " = " + value_text(type, value, elements);
   } else {
     call.text.clear();
-    call.json.add("trace", levels_.back().statements);
+    const JsonList& statements = levels_.back().statements;
+    if (!statements.empty()) call.json.add("trace", statements);
     levels_.pop_back();
   }
   levels_.back().calls.push_back(std::move(call));

@@ -46,7 +46,7 @@ void add_places(const Source& source, const ItemPositions& item, Listing& listin
                           part};
   };
   const auto head = [&](std::size_t i) { return item.statements[i].head.begin; };
-  listing.head = place(item.heads[0], "op " + listing.title, 0, Part::Whole);
+  listing.head = place(item.heads[0], "op " + listing.name, 0, Part::Whole);
   const std::size_t count = item.statements.size();
   for (std::size_t first = 0, next = 0; first < count; first = next) {
     while (next < count && head(next) == head(first)) ++next;
@@ -62,7 +62,7 @@ void add_places(const Source& source, const ItemPositions& item, Listing& listin
 // Where there is no text.
 void add_heads(Listing& listing) {
   listing.has_lines = false;
-  listing.head.text = "op " + listing.title;
+  listing.head.text = "op " + listing.name;
   std::uint32_t number = 0;
   for (const Stmt& stmt : listing.body.stmts) {
     const std::string head = print_head(listing.body, listing.buffers, stmt, kLong);
@@ -84,9 +84,8 @@ Listing listing_of(const Request& request, std::string name, const Body& body,
 void add_item(const Request& request, std::size_t item, Listing& listing) {
   const Loaded& loaded = request.loaded;
   listing.file = loaded.file_of(item);
-  listing.title = listing.name;
   if (listing.file != loaded.file_of(request.item)) {
-    listing.title += " (" + path_text(listing.file) + ")";
+    listing.suffix = " (" + path_text(listing.file) + ")";
   }
   loaded.positions.empty() ? add_heads(listing)
                            : add_places(loaded.source, loaded.positions[item], listing);
@@ -123,7 +122,7 @@ Listing list_op(const Request& request, const Op& op) {
     return listing;
   }
   // Lines are those of its own text.
-  listing.title = op.id + " (library)";
+  listing.suffix = " (library)";
   const Source source{op.id, find_library_entry(op.id)->text()};
   const Parsed parsed = parse_source(source, signatures_of(request.loaded.registry));
   add_places(source, parsed.positions[0], listing);

@@ -39,7 +39,7 @@ struct Listing {
   Types types;
   std::string name;                         // of the program or op
   std::string file = {};                    // that it is in; empty: the library
-  std::string title = {};                   // its name, with the file where that is another one
+  std::string suffix = {};                  // " (FILE)" where it is not in that of the program
   bool has_lines = true;                    // a wire file has none
   StatementPlace head = {};                 // where it begins
   std::vector<StatementPlace> places = {};  // by statement, and of the end

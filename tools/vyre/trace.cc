@@ -84,7 +84,7 @@ class Rows {
     if (event.callee == nullptr) {
       rows[place.row].values = event.values;
     } else {
-      rows.push_back({event.callee, {}, event.depth + 1, event.values});
+      rows.push_back({event.callee, {}, event.depth + 1, event.values + event.callee->suffix});
     }
     return true;
   }
