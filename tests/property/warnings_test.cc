@@ -66,12 +66,12 @@ class Checking : public NoWatch {
   Checking(const Script& script, const Claims& claims, Totals& totals)
       : script_(script), claims_(claims), totals_(totals) {}
 
-  void end_step(const Step& step, const Bits*, const Bits* values) {
+  void end_step(const Step& step, const Frame& frame) {
     for (std::uint32_t i = step.first; i < step.last && wrong.empty(); ++i) {
       const Node& node = script_.body.nodes[i];
       const auto claim = claims_.find({step.stmt, node.id});
       if (claim == claims_.end()) continue;
-      const Bits& bits = values[node.id];
+      const Bits& bits = frame.values[node.id];
       const std::uint64_t value = bits.lanes[0] | std::uint64_t{bits.lanes[1]} << 32;
       const Known& known = claim->second;
       ++totals_.values;

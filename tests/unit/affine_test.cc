@@ -242,21 +242,21 @@ class Claims : public NoWatch {
   }
 
   void begin_step(const Step&, std::uint32_t invocation) { invocation_ = invocation; }
-  void end_step(const Step& step, const Bits* locals, const Bits* values) {
+  void end_step(const Step& step, const Frame& frame) {
     using Kind = Step::Kind;
     if (step.kind == Kind::Again || step.kind == Kind::Jump || step.stmt >= loops_.size()) return;
     std::vector<std::uint32_t> place{step.stmt};
     std::vector<std::uint32_t>& starts = starts_[invocation_];
     starts.resize(body_.locals.size());
-    if (step.kind == Kind::Enter) starts[step.local.index] = values[step.from.index].lanes[0];
+    if (step.kind == Kind::Enter) starts[step.local.index] = frame.values[step.from.index].lanes[0];
     for (LocalId variable : loops_[step.stmt]) {
-      place.push_back(locals[variable.index].lanes[0] - starts[variable.index]);
+      place.push_back(frame.locals[variable.index].lanes[0] - starts[variable.index]);
     }
     Visit& visit = visits_[place];
     ++visit.invocations;
     for (std::uint32_t i = step.first; i < step.last; ++i) {
       const ExprId id{script_.body.nodes[i].id};
-      check(id, visit, values[id.index]);
+      check(id, visit, frame.values[id.index]);
     }
   }
 

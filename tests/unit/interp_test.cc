@@ -401,6 +401,41 @@ program p workgroup(1) {
 // --- Traces
 // ---------------------------------------------------------------------------------------
 
+// Writes down what a trace tells; enters the ops with these ids.
+struct Diary : TraceVisitor {
+  explicit Diary(const Script& followed) : script(followed) {}
+
+  void step(const TracedStep& traced) override {
+    std::string line = std::to_string(traced.step->stmt);
+    for (const TracedAccess& load : traced.loads) {
+      line += " load " + std::to_string(load.index) + "=" + std::to_string(load.value.lanes[0]);
+    }
+    if (traced.effect != nullptr) {
+      line += " store " + std::to_string(traced.effect->index) +
+              (traced.effect->inside ? "=" : " outside ") +
+              std::to_string(traced.effect->value.lanes[0]);
+    }
+    seen.push_back(line);
+  }
+  void receive(const Step& step, const Frame& frame) override {
+    seen.push_back("receive " + std::to_string(frame.locals[step.local.index].lanes[0]));
+  }
+  bool enter(const Step& caller, std::uint32_t op, const Frame& frame) override {
+    const std::string& id = script.linked.ops()[op]->id;
+    seen.push_back(std::to_string(caller.stmt) + " enter " + id + " " +
+                   std::to_string(frame.locals[0].lanes[0]));
+    return entered.contains(id);
+  }
+  void leave(std::uint32_t op, const Frame& frame, ExprId result) override {
+    seen.push_back("leave " + script.linked.ops()[op]->id + " " +
+                   std::to_string(frame.values[result.index].lanes[0]));
+  }
+
+  const Script& script;
+  std::set<std::string> entered;
+  std::vector<std::string> seen;
+};
+
 TEST(Interp, ATraceSeesTheStepsOfOneInvocation) {
   const Script script = script_of(R"(
 program p workgroup(2, 2) {
@@ -416,22 +451,59 @@ program p workgroup(2, 2) {
   Words out(16, 2);
   const Memory memory[] = {std::as_writable_bytes(std::span(out))};
   std::vector<std::string> seen;
-  const auto report = [&](const TracedStep& traced) {
-    std::string line = std::to_string(traced.step->stmt);
-    for (const TracedAccess& load : traced.loads) {
-      line += " load " + std::to_string(load.index) + "=" + std::to_string(load.value.lanes[0]);
-    }
-    if (traced.effect != nullptr) {
-      line += " store " + std::to_string(traced.effect->index) +
-              (traced.effect->inside ? "=" : " outside ") +
-              std::to_string(traced.effect->value.lanes[0]);
-    }
-    seen.push_back(line);
-  };
-  ASSERT_TRUE(trace(script, {2, 2}, memory, {2, 1, 0}, {}, report).ok());
-  EXPECT_EQ(seen, (std::vector<std::string>{"0", "1", "2 load 6=2 store 6=42",
-                                            "3 store 22 outside 1", "4"}));
+  Diary diary(script);
+  ASSERT_TRUE(trace(script, {2, 2}, memory, {2, 1, 0}, {}, diary).ok());
+  EXPECT_EQ(diary.seen, (std::vector<std::string>{"0", "1", "2 load 6=2 store 6=42",
+                                                  "3 store 22 outside 1", "4"}));
   EXPECT_EQ(out[6], 42u);
+}
+
+// Also where invocations take turns: the calls of the others are not reported.
+TEST(Interp, ATraceSeesTheStepsOfTheOpsThatAreEntered) {
+  const Script script = script_of(R"(
+op t.square(x: u32) -> u32 { return x * x }
+op t.more(x: u32) -> u32 { return t.square(x) + 1 }
+op t.most(x: u32) -> u32 {
+  let y = t.more(x + 1)
+  return t.square(y)
+}
+program p workgroup(2) {
+  read_write out: u32[2]
+
+  let all = workgroup_add(t.more(local_id.x))
+  out[local_id.x] = t.most(local_id.x) + all
+}
+)");
+  for (const char* schedule : {"sequential", "round-robin", "mixed:3"}) {
+    RunOptions options;
+    options.schedule = *find_schedule(schedule);
+    Words out(2);
+    const Memory memory[] = {std::as_writable_bytes(std::span(out))};
+    Diary diary(script);
+    diary.entered = {"t.more", "t.most"};
+    ASSERT_TRUE(trace(script, {1}, memory, {1, 0, 0}, options, diary).ok());
+    const std::vector<std::string> expected = {"0 enter t.more 1",
+                                               "0 enter t.square 1",
+                                               "leave t.square 1",
+                                               "0",
+                                               "leave t.more 2",
+                                               "0",
+                                               "receive 3",
+                                               "1 enter t.most 1",
+                                               "0 enter t.more 2",
+                                               "0 enter t.square 2",
+                                               "leave t.square 4",
+                                               "0",
+                                               "leave t.more 5",
+                                               "0",
+                                               "1 enter t.square 5",
+                                               "leave t.square 25",
+                                               "1",
+                                               "leave t.most 25",
+                                               "1 store 1=28",
+                                               "2"};
+    EXPECT_EQ(diary.seen, expected) << schedule;
+  }
 }
 
 }  // namespace

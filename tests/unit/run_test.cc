@@ -514,6 +514,28 @@ TEST_F(RunTest, PlacesInWireFilesArePaths) {
   }
 }
 
+// So are the places of the ops in them; those of the library have lines.
+TEST_F(RunTest, TracesOfWireFilesEnterOps) {
+  const std::string wire = path("ops.vyrew");
+  const std::string text =
+      "op my.up(x: u32) -> u32 {\n  return primitive.math.clamp(x, 1, 9)\n}\n\n"
+      "program ops workgroup(1) {\n  read_write out: u32[]\n\n  out[0] = my.up(out[0])\n}\n";
+  ASSERT_EQ(run({"encode", file("ops.vyre", text), "-o", wire}).status, 0);
+  const std::string traced =
+      run({"run", wire, "--grid", "1", "--in", "out=12", "--trace", "0", "--trace-into", "all"})
+          .out;
+  EXPECT_NE(
+      traced.find("body[0] | out[0] = my.up(out[0])                 | out[0] = 12, out[0] <- 9\n"
+                  "    |   op my.up                             | x = 12\n"
+                  "body[0] |   return primitive.math.clamp(x, 1, 9) | returns 9\n"
+                  "1:1 |     op primitive.math.clamp            | x = 12, lo = 1, hi = 9 "
+                  "(library)\n"
+                  "3:3 |     return min(max(x, lo), hi)         | returns 9\n"
+                  "body[1] | end\n"),
+      std::string::npos)
+      << traced;
+}
+
 TEST(Race, CleanResultsCount) {
   const json printed = json::parse(
       run({"race", "-", "--grid", "3", "--in", "out=zeros:1", "--json"}, keeps("u32[]")).out);

@@ -90,6 +90,9 @@ inline constexpr std::string_view kForms = "llvm|asm|ptx";
 // How `vyre run` can show numbers.
 inline constexpr std::string_view kNumberFormats = "auto|dec|hex|bin";
 
+// Which ops a trace enters: those of the user's files, those of the library as well, or none.
+inline constexpr std::string_view kTraceInto = "own|all|none";
+
 // Runs `vyre` with these arguments (without the program's own name).
 int run_command(std::span<const std::string_view> arguments, const Console& console);
 

@@ -52,6 +52,7 @@ std::vector<std::pair<std::string_view, std::string>> known_values() {
   return {{"--backend", "all " + words(all_backends(), &Backend::name)},
           {"--to", choices(kForms)},
           {"--format", choices(kNumberFormats)},
+          {"--trace-into", choices(kTraceInto)},
           {"--cpu", words(cpu_targets())},
           {"--pass", passes},
           {"--print-after", passes + "all "},

@@ -155,8 +155,9 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
       if (invocation.has(other)) wrong.push_back(diagnose<message::conflict>("--trace", other));
     }
   }
-  if (invocation.has("--trace-all") && !plan.trace && !invocation.has("--trace")) {
-    wrong.push_back(diagnose<message::missing_option>("--trace-all", "--trace X,Y,Z"));
+  for (std::string_view option : {"--trace-all", "--trace-into"}) {
+    if (!invocation.has(option) || invocation.has("--trace")) continue;
+    wrong.push_back(diagnose<message::missing_option>(option, "--trace X,Y,Z"));
   }
   const bool draws = std::ranges::any_of(
       plan.images, [](const ImageRequest& image) { return image.path.empty(); });

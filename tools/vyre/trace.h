@@ -10,7 +10,9 @@ namespace vyre {
 struct TraceRequest {
   Ids first{};
   std::optional<Ids> second;
-  bool all = false;   // also of a very long trace
+  bool all = false;                                   // also of a very long trace
+  enum class Into : std::uint8_t { Own, All, None };  // in the order of kTraceInto
+  Into into = Into::Own;
   bool json = false;  // instead of text
 };
 Result<TraceRequest> read_trace_request(const Invocation& invocation, const Request& request);

@@ -115,6 +115,9 @@ constexpr Option kRunOptions[] = {
     {"--max-steps", "", "N", "stop after N statements, as in 1_000_000 or 1e9"},
     {"--trace", "", "X,Y,Z[..X,Y,Z]",
      "show what one invocation does, or where two of them diverge"},
+    {"--trace-into", "", kTraceInto,
+     "which ops a trace enters: those of your files, as it does without this, also those of the "
+     "library, or none"},
     {"--trace-all", "", "", "do not shorten a trace to 10000 statements"},
     {"--strict", "", "", "an access that is out of bounds is an error; on `interp`"},
     kDeny,

@@ -42,6 +42,7 @@ class Json {
 
 class JsonList {
  public:
+  bool empty() const { return text_.empty(); }
   JsonList& add(const Json& value) {
     if (!text_.empty()) text_ += ',';
     text_ += value.text();

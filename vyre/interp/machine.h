@@ -27,7 +27,12 @@ struct NoWatch {
   void load(const Node&, std::uint32_t /*index*/, bool /*inside*/, const Bits&) {}
   void store(const Step&, std::uint32_t, bool, const Bits&) {}
   void atomic(const Step&, std::uint32_t, bool, std::uint32_t /*old*/, std::uint32_t /*now*/) {}
-  void end_step(const Step&, const Bits* /*locals*/, const Bits* /*values*/) {}
+  void end_step(const Step&, const Frame&) {}
+  // A call of an op, whose arguments are its first locals; one of its steps; its result.
+  void begin_call(std::uint32_t /*op*/, const Frame&) {}
+  void begin_op_step(const Step&) {}
+  void end_op_step(const Step&, const Frame&) {}
+  void end_call(std::uint32_t /*op*/, const Frame&, ExprId /*result*/) {}
   void barrier() {}
 };
 
@@ -273,11 +278,6 @@ class Machine {
  private:
   enum class Pause : std::uint8_t { Turn, Barrier, Ended, Stopped };
 
-  struct Frame {
-    const BodyScript* script;
-    Bits* locals;
-    Bits* values;
-  };
   struct OpFrame {
     std::vector<Bits> locals;
     std::vector<Bits> values;
@@ -352,11 +352,13 @@ class Machine {
       if (watched) {
         stmt_ = step.stmt;
         watch_.begin_step(step, invocation_);
+      } else {
+        watch_.begin_op_step(step);
       }
       evaluate(frame, step);
       if (stopped_) return Pause::Stopped;  // in a call: the step has no values to work with
       const Pause pause = execute(frame, step, pc);
-      if (watched) watch_.end_step(step, frame.locals, frame.values);
+      watched ? watch_.end_step(step, frame) : watch_.end_op_step(step, frame);
       if (single || pause != Pause::Turn) return pause;
     }
   }
@@ -406,18 +408,10 @@ class Machine {
     const ArrayPlace& array = frame.script->local_arrays[step.local.index];
     frame.locals[step.local.index] = frame.values[step.value.index];
     if (array.count == 0) return;
-    const std::span<const Bits> from = array_of(frame, step.value);
+    const std::span<const Bits> from = frame.array_of(step.value);
     if (from.data() != frame.locals + array.first) {
       std::ranges::copy(from, frame.locals + array.first);
     }
-  }
-
-  std::span<const Bits> array_of(const Frame& frame, ExprId id) const {
-    const ArrayPlace& array = frame.script->value_arrays[id.index];
-    const Bits* all = array.home == ArrayPlace::Home::Locals   ? frame.locals
-                      : array.home == ArrayPlace::Home::Values ? frame.values
-                                                               : frame.script->tables.data();
-    return {all + array.first, array.count};
   }
 
   void evaluate(const Frame& frame, const Step& step) {
@@ -473,7 +467,7 @@ class Machine {
         break;
       }
       case Operation::Element: {
-        const std::span<const Bits> array = array_of(frame, node.args[0]);
+        const std::span<const Bits> array = frame.array_of(node.args[0]);
         const std::uint32_t index = lane(1);
         return index < array.size() ? array[index] : Bits{};
       }
@@ -488,20 +482,20 @@ class Machine {
 
   // An op does not call itself, directly or through others, so one frame for each is enough.
   Bits call(const Frame& caller, const Node& node) {
-    OpFrame& callee = ops_[node.imm];
     const BodyScript& script = script_.ops[node.imm];
+    const Frame callee{&script, ops_[node.imm].locals.data(), ops_[node.imm].values.data()};
     for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
       const ExprId argument = caller.script->operands[node.args[0].index + i];
       callee.locals[i] = caller.values[argument.index];
-      std::ranges::copy(array_of(caller, argument),
-                        callee.locals.begin() + script.local_arrays[i].first);
+      std::ranges::copy(caller.array_of(argument), callee.locals + script.local_arrays[i].first);
     }
+    watch_.begin_call(node.imm, callee);
     ExprId result;
     const Bits bits = call_op(node.imm, {}, &result);
     if (result.exists()) {
-      const Frame frame{&script, callee.locals.data(), callee.values.data()};
-      std::ranges::copy(array_of(frame, result),
+      std::ranges::copy(callee.array_of(result),
                         caller.values + caller.script->value_arrays[node.id].first);
+      watch_.end_call(node.imm, callee, result);
     }
     return bits;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "vyre/ir/program.h"
@@ -46,8 +47,8 @@ struct Step {
   AtomicOp atomic = AtomicOp::Add;
   CollectiveOp collective = CollectiveOp::Add;
   DataType type = DataType::Unknown;  // of a collective's value
-  std::uint32_t stmt = 0;   // the statement that it is or belongs to
-  std::uint32_t first = 0;  // its expressions, in BodyScript::nodes
+  std::uint32_t stmt = 0;             // the statement that it is or belongs to
+  std::uint32_t first = 0;            // its expressions, in BodyScript::nodes
   std::uint32_t last = 0;
   std::uint32_t target = 0;
   LocalId local = {};  // that it sets; of a loop its variable, whose limit is in `limit`
@@ -56,7 +57,7 @@ struct Step {
   ExprId index = {};
   ExprId expected = {};
   ExprId value = {};  // stored, assigned, returned; condition; end of a loop
-  ExprId from = {};        // the begin of a loop; of a collective the invocation it chooses
+  ExprId from = {};   // the begin of a loop; of a collective the invocation it chooses
 };
 
 // One body. Of an array the elements are among the locals or values, after all others. `locals`
@@ -68,8 +69,31 @@ struct BodyScript {
   std::vector<Bits> values;  // per expression; those of literals are filled in
   std::uint32_t locals = 0;
   std::vector<ArrayPlace> local_arrays;  // per local
-  std::vector<ArrayPlace> value_arrays;  // per expression; of a local or table, the elements of that
+  std::vector<ArrayPlace> value_arrays;  // per expression; of a local or table, those of that
   std::vector<Bits> tables;
+};
+
+// A body that runs: what its locals hold, and its expressions where they have been evaluated.
+struct Frame {
+  const BodyScript* script = nullptr;
+  Bits* locals = nullptr;
+  Bits* values = nullptr;
+
+  // Their elements; nothing where they are no arrays.
+  std::span<const Bits> array_of(LocalId id) const {
+    return elements(script->local_arrays[id.index]);
+  }
+  std::span<const Bits> array_of(ExprId id) const {
+    return elements(script->value_arrays[id.index]);
+  }
+
+ private:
+  std::span<const Bits> elements(const ArrayPlace& array) const {
+    const Bits* all = array.home == ArrayPlace::Home::Locals   ? locals
+                      : array.home == ArrayPlace::Home::Values ? values
+                                                               : script->tables.data();
+    return {all + array.first, array.count};
+  }
 };
 
 struct Script {

@@ -1,5 +1,7 @@
 #include "vyre/interp/trace.h"
 
+#include <utility>
+
 #include "vyre/interp/groups.h"
 
 namespace vyre {
@@ -7,9 +9,8 @@ namespace {
 
 class TraceWatch : public NoWatch {
  public:
-  TraceWatch(const Script& script, const Ids& invocation,
-             const std::function<void(const TracedStep&)>& report)
-      : report_(report) {
+  TraceWatch(const Script& script, const Ids& invocation, TraceVisitor& visitor)
+      : visitor_(visitor) {
     const auto& size = script.program().workgroup_size;
     Ids local{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -26,7 +27,7 @@ class TraceWatch : public NoWatch {
     if (!active_) return;
     loads_.clear();
     traced_ = {};
-    traced_.step = &step;
+    traced_.step = steps_[0] = &step;
   }
   void load(const Node& node, std::uint32_t index, bool inside, const Bits& value) {
     if (active_) loads_.push_back({ExprId{node.id}, BufferId{node.imm}, index, inside, value});
@@ -40,21 +41,51 @@ class TraceWatch : public NoWatch {
     store(step, index, inside, {{now}});
     traced_.old = old;
   }
-  void end_step(const Step&, const Bits* locals, const Bits* values) {
+  void end_step(const Step& step, const Frame& frame) {
     if (!active_) return;
     traced_.loads = loads_;
-    traced_.locals = locals;
-    traced_.values = values;
-    report_(traced_);
+    traced_.frame = frame;
+    visitor_.step(traced_);
+    waits_ = step.kind == Step::Kind::Collective;
+  }
+  void barrier() {
+    if (!in_group_[slot_] || !std::exchange(waits_, false)) return;
+    visitor_.receive(*traced_.step, traced_.frame);
+  }
+  void begin_call(std::uint32_t op, const Frame& frame) {
+    if (!active_) return;
+    if (unseen_ > 0 || !visitor_.enter(*steps_.back(), op, frame)) {
+      ++unseen_;
+    } else {
+      steps_.push_back(nullptr);
+    }
+  }
+  void begin_op_step(const Step& step) {
+    if (active_ && unseen_ == 0) steps_.back() = &step;
+  }
+  void end_op_step(const Step& step, const Frame& frame) {
+    if (active_ && unseen_ == 0) visitor_.step({&step, frame, {}, nullptr, 0});
+  }
+  void end_call(std::uint32_t op, const Frame& frame, ExprId result) {
+    if (!active_) return;
+    if (unseen_ == 0) {
+      steps_.pop_back();
+    } else if (--unseen_ > 0) {
+      return;
+    }
+    visitor_.leave(op, frame, result);
   }
 
  private:
-  const std::function<void(const TracedStep&)>& report_;
+  TraceVisitor& visitor_;
   Ids group_{};
   std::uint32_t invocation_ = 0;
   std::uint32_t slot_ = 0;
   std::array<bool, kMixedGroups> in_group_{};
   bool active_ = false;
+  bool waits_ = false;                       // for the result of a collective
+  std::vector<const Step*> steps_{nullptr};  // of the program, and of the ops that are running
+  std::uint32_t unseen_ = 0;                 // calls that are running and not reported
   TracedStep traced_;
   TracedAccess effect_;
   std::vector<TracedAccess> loads_;
@@ -64,8 +95,8 @@ class TraceWatch : public NoWatch {
 
 Result<RunStats> trace(const Script& script, const Grid& grid, std::span<const Memory> buffers,
                        const std::array<std::uint32_t, 3>& invocation, const RunOptions& options,
-                       const std::function<void(const TracedStep&)>& report) {
-  TraceWatch watch(script, invocation, report);
+                       TraceVisitor& visitor) {
+  TraceWatch watch(script, invocation, visitor);
   return run_watched(script, grid, buffers, options, watch);
 }
 

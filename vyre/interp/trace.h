@@ -1,7 +1,6 @@
-// Follows one invocation of a run, statement by statement.
+// Follows one invocation of a run, statement by statement, also into the ops that it calls.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,21 +18,32 @@ struct TracedAccess {
   Bits value;          // loaded, stored, or left by an atomic
 };
 
-// One executed step. `locals` and `values` are those of the invocation after it, valid during the
-// call: values by ExprId, for the expressions of this step and for literals.
+// One executed step. `frame` is that of the invocation, or of the op, after it; its values are
+// those of the expressions of this step, and of literals. All of it is valid during the call.
 struct TracedStep {
   const Step* step = nullptr;
+  Frame frame;
   std::span<const TracedAccess> loads;   // in the order of evaluation
   const TracedAccess* effect = nullptr;  // of a store or an atomic
   std::uint32_t old = 0;                 // of an atomic: the value before
-  const Bits* locals = nullptr;
-  const Bits* values = nullptr;
+};
+
+// What a trace tells. An op is its index in Linked::ops.
+struct TraceVisitor {
+  virtual ~TraceVisitor() = default;
+  // A step has been executed; if it is a collective, it waits for the others.
+  virtual void step(const TracedStep& traced) = 0;
+  // The collective has its result, in the local that it sets.
+  virtual void receive(const Step& step, const Frame& frame) = 0;
+  // A step calls an op: the arguments are its first locals. True: its steps are wanted, too.
+  virtual bool enter(const Step& caller, std::uint32_t op, const Frame& frame) = 0;
+  virtual void leave(std::uint32_t op, const Frame& frame, ExprId result) = 0;
 };
 
 // Runs the whole dispatch, in the order of `options` and on one thread, and reports the steps of
 // the invocation with that global id.
 Result<RunStats> trace(const Script& script, const Grid& grid, std::span<const Memory> buffers,
                        const std::array<std::uint32_t, 3>& invocation, const RunOptions& options,
-                       const std::function<void(const TracedStep&)>& report);
+                       TraceVisitor& visitor);
 
 }  // namespace vyre
