@@ -170,19 +170,19 @@ class Layout {
     }
   }
 
-  Piece piece(std::size_t i, bool is_first) const {
+  LinePart piece(std::size_t i, bool is_first) const {
     const Entry& token = tokens_[i];
     const bool after_operand = !is_first && ends_operand(i - 1);
-    Piece::Kind kind = Piece::Kind::Plain;
+    LinePart::Kind kind = LinePart::Kind::Plain;
     if (token.kind == Tok::LParen || token.kind == Tok::LBracket) {
       const bool is_list = token.kind == Tok::LBracket && !after_operand;
-      kind = is_list ? Piece::Kind::OpenList : Piece::Kind::Open;
+      kind = is_list ? LinePart::Kind::OpenList : LinePart::Kind::Open;
     } else if (closes(i)) {
-      kind = Piece::Kind::Close;
+      kind = LinePart::Kind::Close;
     } else if (token.kind == Tok::Comma) {
-      kind = Piece::Kind::Comma;
+      kind = LinePart::Kind::Comma;
     } else if (token.kind == Tok::DotDot || (token.kind == Tok::Operator && after_operand)) {
-      kind = Piece::Kind::Infix;
+      kind = LinePart::Kind::Infix;
     }
     const auto width = static_cast<std::uint32_t>(spelling(token.span).size());
     return {std::max<std::uint32_t>(width, token.access_width),
@@ -281,7 +281,7 @@ class Layout {
   std::vector<Entry> tokens_;
   std::vector<Comment> comments_;
   Wrapper wrapper_;
-  std::vector<Piece> pieces_;  // of a line
+  std::vector<LinePart> pieces_;  // of a line
   std::string out_;
   std::uint32_t depth_ = 0;
   bool fresh_ = true;           // nothing comes before on this level

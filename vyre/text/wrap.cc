@@ -12,7 +12,7 @@ constexpr std::uint32_t kDeepest =
 
 }  // namespace
 
-std::span<const Gap> Wrapper::wrap(std::span<const Piece> pieces, std::uint32_t indent) {
+std::span<const Gap> Wrapper::wrap(std::span<const LinePart> pieces, std::uint32_t indent) {
   pieces_ = pieces;
   indent_ = indent;
   measure();
@@ -26,7 +26,7 @@ std::span<const Gap> Wrapper::wrap(std::span<const Piece> pieces, std::uint32_t 
 
 // After a comment, and after the bracket of a list that the author wrote in rows.
 bool Wrapper::must_break(std::size_t i) const {
-  const bool in_rows = i > 0 && pieces_[i - 1].kind == Piece::Kind::OpenList;
+  const bool in_rows = i > 0 && pieces_[i - 1].kind == LinePart::Kind::OpenList;
   return pieces_[i].commented || (in_rows && pieces_[i].starts_line);
 }
 
@@ -53,27 +53,27 @@ void Wrapper::find_groups() {
   const auto count = static_cast<std::uint32_t>(pieces_.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     switch (pieces_[i].kind) {
-      case Piece::Kind::Plain: break;
-      case Piece::Kind::Open:
-      case Piece::Kind::OpenList:
+      case LinePart::Kind::Plain: break;
+      case LinePart::Kind::Open:
+      case LinePart::Kind::OpenList:
         begin_group(i, kBracket);
         operand_ = i + 1;
-        if (pieces_[i + 1].kind != Piece::Kind::Close) add_break(i + 1);
+        if (pieces_[i + 1].kind != LinePart::Kind::Close) add_break(i + 1);
         break;
-      case Piece::Kind::Comma:
+      case LinePart::Kind::Comma:
         end_chains(kBracket, i);
         open_.back().is_single = false;
         operand_ = i + 1;
         add_break(i + 1);
         break;
-      case Piece::Kind::Close: {
+      case LinePart::Kind::Close: {
         end_chains(kBracket, i);
         const Open bracket = open_.back();
         const std::uint32_t first = groups_[bracket.group].begin + 1;
         operand_ = bracket.operand;
         if (first < i) add_break(i);
         // Around a single token, or a short name and its bracket, a break would gain little.
-        const bool is_call = pieces_[i - 1].kind == Piece::Kind::Close &&
+        const bool is_call = pieces_[i - 1].kind == LinePart::Kind::Close &&
                              slots_[closed_].column - slots_[first].column <= kShort;
         const bool is_dense = bracket.is_single && (first + 1 == i || is_call) &&
                               !must_break(first) && !must_break(i);
@@ -82,7 +82,7 @@ void Wrapper::find_groups() {
         end_group(i + 1);
         break;
       }
-      case Piece::Kind::Infix: {
+      case LinePart::Kind::Infix: {
         const int precedence = pieces_[i].precedence;
         const std::uint32_t first = end_chains(precedence, i);
         if (open_.empty() || open_.back().precedence < precedence) begin_group(first, precedence);
@@ -101,7 +101,7 @@ void Wrapper::begin_group(std::uint32_t begin, int precedence) {
   const bool is_chain = precedence != kBracket;
   if (is_chain && !open_.empty()) open_.back().is_single = false;
   open_.push_back({static_cast<std::uint32_t>(groups_.size()), precedence, 0, operand_, 0, true});
-  const bool is_list = !is_chain && pieces_[begin].kind == Piece::Kind::OpenList;
+  const bool is_list = !is_chain && pieces_[begin].kind == LinePart::Kind::OpenList;
   groups_.push_back({begin, 0, slots_[begin].outer, is_chain, is_list});
   slots_[begin].outer = static_cast<std::uint32_t>(groups_.size());
 }
@@ -158,7 +158,7 @@ void Wrapper::place() {
   Line line{0, indent_, indent_};
   for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
     while (!around_.empty() && around_.back().group->end <= i) around_.pop_back();
-    const bool closes = pieces_[i].kind == Piece::Kind::Close;
+    const bool closes = pieces_[i].kind == LinePart::Kind::Close;
     if (i > 0 && (must_break(i) || breaks_at(i, line))) {
       const std::uint32_t inside = around_.empty() ? indent_ + 4 : around_.back().inside;
       const std::uint32_t indent = closes ? around_.back().outside : inside;
@@ -193,11 +193,11 @@ void Wrapper::enter(const Group& group, const Line& line) {
 
 // Whether the author's rows of a list have space, in which case they stay.
 bool Wrapper::rows_fit(const Around& list) const {
-  const bool is_list = pieces_[list.group->begin].kind == Piece::Kind::OpenList;
+  const bool is_list = pieces_[list.group->begin].kind == LinePart::Kind::OpenList;
   if (list.group->is_chain || !is_list) return false;
   std::uint32_t row = list.group->begin + 1;
   for (std::uint32_t i = slots_[row].next;; i = slots_[i].next) {
-    const bool is_last = pieces_[i].kind == Piece::Kind::Close;
+    const bool is_last = pieces_[i].kind == LinePart::Kind::Close;
     if (!is_last && !pieces_[i].starts_line) continue;
     const std::uint32_t width = slots_[i].stop - slots_[row].column;
     if (is_split(row, i) || list.inside + width > kLineWidth) return false;
@@ -211,7 +211,7 @@ bool Wrapper::breaks_at(std::uint32_t i, const Line& line) const {
   if (!slots_[i].may_break || !around_.back().is_broken) return false;
   const Around& around = around_.back();
   const Group& group = *around.group;
-  const bool is_edge = i == group.begin + 1 || pieces_[i].kind == Piece::Kind::Close;
+  const bool is_edge = i == group.begin + 1 || pieces_[i].kind == LinePart::Kind::Close;
   if (!group.is_chain && is_edge) return true;
   if (group.is_chain && line.only_closes) return false;
   if (around.keeps_rows) return pieces_[i].starts_line;

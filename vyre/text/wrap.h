@@ -22,7 +22,7 @@ namespace vyre {
 inline constexpr std::uint32_t kLineWidth = 100;
 
 // A token of the statement.
-struct Piece {
+struct LinePart {
   enum class Kind : std::uint8_t { Plain, Open, OpenList, Close, Comma, Infix };
 
   std::uint32_t width;
@@ -45,7 +45,7 @@ class Wrapper {
  public:
   // A gap for each piece, or none at all if they fit; until the next call. No recursion, and linear
   // in the pieces.
-  std::span<const Gap> wrap(std::span<const Piece> pieces, std::uint32_t indent);
+  std::span<const Gap> wrap(std::span<const LinePart> pieces, std::uint32_t indent);
 
  private:
   struct Slot {
@@ -108,7 +108,7 @@ class Wrapper {
   bool rows_fit(const Around& list) const;
   bool breaks_at(std::uint32_t i, const Line& line) const;
 
-  std::span<const Piece> pieces_;
+  std::span<const LinePart> pieces_;
   std::uint32_t indent_ = 0;
   std::vector<Slot> slots_;  // one more than there are pieces
   std::vector<Group> groups_;
