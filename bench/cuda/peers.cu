@@ -820,36 +820,6 @@ void launch_sum_block(u32* const* b) {
   sum_block<kReduce><<<kScanBlocks, 256>>>(b[0], b[1]);
 }
 
-// Four times 256 words for each block.
-template <bool kReduce>
-__global__ void sum_fours(const u32* __restrict__ data, u32* __restrict__ sums) {
-  __shared__ u32 own[4][8];
-  const auto add = [](u32 x) { return kReduce ? __reduce_add_sync(0xffffffff, x) : warp_sum(x); };
-  const u32 first = blockIdx.x * 1024 + threadIdx.x;
-  const u32 lane = threadIdx.x & 31;
-  u32 sum[4];
-#pragma unroll
-  for (u32 k = 0; k < 4; ++k) sum[k] = data[first + k * 256];
-#pragma unroll
-  for (u32 k = 0; k < 4; ++k) sum[k] = add(sum[k]);
-  if (lane == 0) {
-#pragma unroll
-    for (u32 k = 0; k < 4; ++k) own[k][threadIdx.x >> 5] = sum[k];
-  }
-  __syncthreads();
-#pragma unroll
-  for (u32 k = 0; k < 4; ++k) {
-    u32 all = 0;
-#pragma unroll
-    for (u32 i = 0; i < 8; ++i) all += own[k][i];
-    if (threadIdx.x == 0) sums[blockIdx.x * 4 + k] = all;
-  }
-}
-template <bool kReduce>
-void launch_sum_fours(u32* const* b) {
-  sum_fours<kReduce><<<kScanBlocks / 4, 256>>>(b[0], b[1]);
-}
-
 // A warp for each 256 words: two vectors for each lane, and no barrier.
 __global__ void sum_warps(const uint4* __restrict__ data, u32* __restrict__ sums) {
   const u32 warp = thread_id() >> 5;
@@ -864,35 +834,20 @@ void launch_sum_warps(u32* const* b) { sum_warps<<<kScanBlocks / 8, 256>>>(vecto
 // --- scan_add
 
 // Warps add up theirs, and each thread what the warps before have.
-template <u32 kBlocks>
 __global__ void scan_shuffles(const u32* __restrict__ data, u32* __restrict__ sums) {
-  __shared__ u32 own[kBlocks][8];
+  __shared__ u32 own[8];
   const u32 lane = threadIdx.x & 31;
   const u32 warp = threadIdx.x >> 5;
-  const u32 first = blockIdx.x * kBlocks * 256 + threadIdx.x;
-  u32 sum[kBlocks];
-#pragma unroll
-  for (u32 k = 0; k < kBlocks; ++k) sum[k] = data[first + k * 256];
-#pragma unroll
-  for (u32 k = 0; k < kBlocks; ++k) sum[k] = warp_sums(sum[k], lane);
-  if (lane == 31) {
-#pragma unroll
-    for (u32 k = 0; k < kBlocks; ++k) own[k][warp] = sum[k];
-  }
+  u32 sum = warp_sums(data[thread_id()], lane);
+  if (lane == 31) own[warp] = sum;
   __syncthreads();
 #pragma unroll
-  for (u32 k = 0; k < kBlocks; ++k) {
-#pragma unroll
-    for (u32 i = 0; i < 7; ++i) {
-      if (i < warp) sum[k] += own[k][i];
-    }
-    sums[first + k * 256] = sum[k];
+  for (u32 i = 0; i < 7; ++i) {
+    if (i < warp) sum += own[i];
   }
+  sums[thread_id()] = sum;
 }
-template <u32 kBlocks>
-void launch_scan_shuffles(u32* const* b) {
-  scan_shuffles<kBlocks><<<kScanBlocks / kBlocks, 256>>>(b[0], b[1]);
-}
+void launch_scan_shuffles(u32* const* b) { scan_shuffles<<<kScanBlocks, 256>>>(b[0], b[1]); }
 
 constexpr Peer kPeers[] = {
     {"xor", "word", true, launch_xor_word},
@@ -929,11 +884,8 @@ constexpr Peer kPeers[] = {
     {"crc_bytes", "shared", false, launch_crc_bytes_shared},
     {"sum", "shuffles", true, launch_sum_block<false>},
     {"sum", "reduce", true, launch_sum_block<true>},
-    {"sum", "fours", false, launch_sum_fours<false>},
-    {"sum", "fours-r", false, launch_sum_fours<true>},
     {"sum", "warps", false, launch_sum_warps},
-    {"scan_add", "shuffles", true, launch_scan_shuffles<1>},
-    {"scan_add", "fours", false, launch_scan_shuffles<4>},
+    {"scan_add", "shuffles", true, launch_scan_shuffles},
     {"scan_add", "warps", false, launch_scan_warps},
     {"keccak", "rolled", true, launch_keccak<false, 1>},
     {"keccak", "unrolled", true, launch_keccak<false, 24>},

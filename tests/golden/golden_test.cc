@@ -307,7 +307,6 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"wire_in_place", kCommand},
     {"stdin_in_place", kCommand},
     {"wire_to_terminal", kCommand},
-    {"endless_loop", "needs `while`"},
     {"bytes_to_terminal", kTerminal},
     {"unwritable", kCommand},
 };

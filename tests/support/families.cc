@@ -92,6 +92,7 @@ Case collectives_case(std::array<std::uint32_t, 3> size, std::uint64_t seed) {
   }
   text << "}\n";
   return case_of(text.str(), grid, random, [&](const BufferDecl& buffer) {
+    if (buffer.access == BufferAccess::Uniform) return 1u;
     const auto elements = count * grid[0] * grid[1];
     if (buffer.access == BufferAccess::Uniform) return 1u;
     if (buffer.access == BufferAccess::ReadOnly) return elements - random.below(2);
@@ -216,5 +217,30 @@ class NarrowWriter {
 }  // namespace
 
 Case narrow_case(std::uint64_t seed) { return NarrowWriter(seed).write(); }
+
+Case table_case(std::uint64_t seed) {
+  Random random(seed);
+  const std::uint32_t sizes[] = {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257};
+  const std::uint32_t size = random.pick(sizes);
+  const std::string elements[] = {"u8", "i8", "u8", "i8", "u16", "u32"};
+  const std::string element = random.pick(elements);
+  const std::uint32_t range = element == "i8" ? 128 : 256;
+  const std::string stored = random.one_in(2) ? "u8" : "u32";
+  std::ostringstream text;
+  text << "const table: " << element << "[" << size << "] = [";
+  for (std::uint32_t i = 0; i < size; ++i) text << (i > 0 ? ", " : "") << random.below(range);
+  const std::string masked = random.one_in(2) ? " & 255" : "";
+  text << "]\nprogram tables workgroup(" << (random.one_in(3) ? 5 : 64)
+       << ") {\n  read a: " << stored << "[]\n  read_write out: " << stored
+       << "[]\n  let i = invocation_id.x\n  let x = a[i]\n";
+  const bool loops = random.one_in(2);
+  if (loops) text << "  for k in 0.." << 1 + random.below(70) << " {\n";
+  text << "    x = u32(table[(x ^ " << random.below(4) << ")" << masked << "])"
+       << (random.one_in(2) ? " + x" : "") << "\n";
+  if (loops) text << "  }\n";
+  text << "  out[i] = x\n}\n";
+  return case_of(text.str(), {1 + random.below(9), 1, 1}, random,
+                 [&](const BufferDecl&) { return random.below(400); });
+}
 
 }  // namespace vyre

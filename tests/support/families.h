@@ -27,4 +27,7 @@ std::vector<std::array<std::uint32_t, 3>> workgroup_sizes(std::size_t every, std
 // Loads and stores of elements of one or two bytes, side by side from different invocations.
 Case narrow_case(std::uint64_t seed);
 
+// Elements of tables of bytes and others, of sizes around those of vectors, at indices from data.
+Case table_case(std::uint64_t seed);
+
 }  // namespace vyre

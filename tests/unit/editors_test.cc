@@ -196,8 +196,22 @@ TEST_F(TextMate, KnowsWhereAWordMayBeAName) {
   EXPECT_EQ(scope("u8", "const t: u8[2] = [1, 2]"), "storage.type.vyre");
   EXPECT_EQ(scope("num_workgroups", "a = num_workgroups.z"), "variable.language.vyre");
   EXPECT_EQ(scope("z", "a = num_workgroups.z"), "variable.other.property.vyre");
-  for (const std::string word : {"continue", "const", "use", "num_workgroups", "u8", "i16",
-                                 "atomic_load", "workgroup_add"}) {
+  EXPECT_EQ(scope("while", "while !done {"), repeat);
+  EXPECT_EQ(scope("true", "{ while true {"), "constant.language.vyre");
+  EXPECT_EQ(scope("while", "while (a || b) && c {"), repeat);
+  EXPECT_EQ(tokens("in reversed 0..n step 4 {"),
+            (std::vector<Token>{{"in", repeat},
+                                {"reversed", repeat},
+                                {"0", "constant.numeric.integer.vyre"},
+                                {"..", "keyword.operator.vyre"},
+                                {"step", repeat},
+                                {"4", "constant.numeric.integer.vyre"}}));
+  EXPECT_EQ(scope("step", "for step in 0..n {"), "");
+  EXPECT_EQ(tokens("use \"a.vyre\""),
+            (std::vector<Token>{{"use", "keyword.declaration.vyre"},
+                                {"\"a.vyre\"", "string.quoted.double.vyre"}}));
+  for (const std::string word : {"continue", "const", "num_workgroups", "u8", "i16", "atomic_load",
+                                 "workgroup_add", "while", "step", "reversed", "use"}) {
     for (const std::string& line : {"let " + word + " = 1", word + " = a", "a = " + word + " + 1",
                                     "read " + word + ": u32[]", word + "[i] = a"}) {
       EXPECT_EQ(scope(word, line), "") << line;
@@ -283,7 +297,7 @@ TEST(Vim, KnowsEveryWord) {
     EXPECT_TRUE(groups["vyreCollective"].contains(row.text)) << row.text;
   }
   // Each with what has to follow it: elsewhere it may be a name.
-  for (const std::string word : {"continue", "const", "use", "num_workgroups"}) {
+  for (const std::string word : {"continue", "const", "num_workgroups", "while", "step", "use"}) {
     EXPECT_FALSE(all.contains(word)) << word;
     EXPECT_NE(text.find("\\<" + word + "\\ze"), std::string::npos) << word;
   }

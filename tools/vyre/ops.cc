@@ -95,6 +95,12 @@ const std::vector<Form>& all_forms() {
           std::ranges::find(kMeanings, name, [](const auto& each) { return each.first; });
       forms.push_back({std::string(split_at(text, ' ').name), std::string(text), row->second});
     }
+    // What is a word of the text only.
+    forms.push_back({"while", "while c { … }", "repeats as long as c is not zero"});
+    forms.push_back({"step", "for k in a..b step 4 { … }", "k counts up by this number"});
+    forms.push_back({"reversed", "for k in reversed a..b { … }", "k counts down, from b - 1 to a"});
+    forms.push_back({"const", "const N = 64", "a name for a number, or for a table of them"});
+    forms.push_back({"use", "use \"file.vyre\"", "the ops and constants of another file"});
     return forms;
   }();
   return all;
@@ -251,12 +257,15 @@ std::vector<std::string> words_of(std::string_view text) {
 // words in the name, 3 words in the description; nothing where a word is missing.
 std::optional<int> rank(std::string_view name, std::string_view description,
                         const std::vector<std::string>& words) {
-  const std::string last = squeezed(name.substr(name.rfind('.') + 1));
+  const std::string_view part = name.substr(name.rfind('.') + 1);
+  const std::string last = squeezed(part);
   const std::string whole = squeezed(name);
   const std::string said = squeezed(description);
   std::string wanted;
   for (const std::string& word : words) wanted += word;
-  if (last == wanted) return 0;
+  // `abs` is the name of primitive.math.abs_i32, too.
+  const bool is_typed = find_type(part.substr(part.rfind('_') + 1)).has_value();
+  if (last == wanted || (is_typed && squeezed(part.substr(0, part.rfind('_'))) == wanted)) return 0;
   if (last.starts_with(wanted)) return 1;
   const auto in_name = [&](const std::string& word) { return whole.find(word) != whole.npos; };
   const auto anywhere = [&](const std::string& word) {

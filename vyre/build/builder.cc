@@ -15,15 +15,6 @@ namespace {
 std::uint32_t size32(const auto& table) { return static_cast<std::uint32_t>(table.size()); }
 
 // Why there is no such table.
-std::optional<Diagnostic> table_error(const std::string& name, DataType element,
-                                      std::size_t count) {
-  if (loaded_type(element) == DataType::Unknown) return diagnose<message::no_type>(name);
-  if (element == DataType::Bytes) return diagnose<message::bytes_type>("table `" + name + "`");
-  if (count == 0) return diagnose<message::empty_table>(name);
-  if (count <= kMaxTableCount && count * stride(element) <= kMaxTableBytes) return {};
-  return diagnose<message::table_size>(name);
-}
-
 }  // namespace
 
 // --- Values --------------------------------------------------------------------------------------

@@ -14,6 +14,16 @@ std::optional<Diagnostic> variable_error(std::string_view what, DataType type) {
   return diagnose<message::array_size>(what, type, bytes);
 }
 
+std::optional<Diagnostic> table_error(std::string_view name, DataType element, std::size_t count) {
+  if (loaded_type(element) == DataType::Unknown) return diagnose<message::no_type>(name);
+  if (element == DataType::Bytes) {
+    return diagnose<message::bytes_type>("table `" + std::string(name) + "`");
+  }
+  if (count == 0) return diagnose<message::empty_table>(name);
+  if (count <= kMaxTableCount && count * stride(element) <= kMaxTableBytes) return {};
+  return diagnose<message::table_size>(name);
+}
+
 Diagnostic condition_error(DataType type) {
   if (is_vector(type)) return diagnose<message::vector_condition>(type);
   return diagnose<message::condition_type>(type, text(type));

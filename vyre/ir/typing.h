@@ -26,6 +26,9 @@ Types types_of(const Body& body, std::span<const BufferDecl> buffers,
 // Why a local, parameter or result cannot have this type, if it cannot; `what` names it.
 std::optional<Diagnostic> variable_error(std::string_view what, DataType type);
 
+// Why there can be no table with this number of elements of this type, if there cannot.
+std::optional<Diagnostic> table_error(std::string_view name, DataType element, std::size_t count);
+
 Diagnostic condition_error(DataType type);
 Diagnostic lane_error(DataType type, std::uint32_t lane);
 

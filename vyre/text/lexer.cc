@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <vector>
 
 #include "vyre/base/text.h"
 
@@ -89,10 +90,29 @@ std::optional<BufferAccess> access_of(Word word) {
 }
 
 std::string_view advice_for(std::string_view word) {
-#define FOREIGN(foreign, advice) \
-  if (word == foreign) return advice;
+  const Foreign found = foreign_at(word);
+  return found.text == word ? found.advice : std::string_view();
+}
+
+Foreign foreign_at(std::string_view text) {
+  struct Row {
+    std::string_view advice;
+    std::vector<std::string_view> texts;
+  };
+  static const Row rows[] = {
+#define FOREIGN(advice, ...) {advice, {__VA_ARGS__}},
 #include "vyre/text/foreign.def"
-  return {};
+  };
+  Foreign longest;
+  for (const Row& row : rows) {
+    for (std::string_view each : row.texts) {
+      if (each.size() <= longest.text.size() || !text.starts_with(each)) continue;
+      const bool goes_on =
+          is_name_char(each.back()) && each.size() < text.size() && is_name_char(text[each.size()]);
+      if (!goes_on) longest = {each, row.advice};
+    }
+  }
+  return longest;
 }
 
 Token Lexer::next() {
@@ -154,7 +174,8 @@ Token Lexer::next() {
   }
 }
 
-// A character, or a run of bytes beyond ASCII, that no token starts with.
+// A character, or a run of bytes beyond ASCII, that no token starts with; with what belongs to it
+// in another language.
 void Lexer::report_character(std::uint32_t begin) {
   ++at_;
   while (at_ < text_.size() && static_cast<unsigned char>(text_[at_ - 1]) >= 0x80 &&
@@ -163,15 +184,25 @@ void Lexer::report_character(std::uint32_t begin) {
   }
   const Span span{begin, at_};
   const std::string shown = shorten(text(span), 24);
+  const std::string_view rest = text_.substr(begin);
   if (shown == ";") {
-    report<message::separator>(span);
-  } else if (text_.substr(begin).starts_with("#include")) {
-    at_ = static_cast<std::uint32_t>(std::min(text_.find('\n', begin), text_.size()));
-    report<message::include_directive>({begin, begin + 8});
+    constexpr std::uint32_t kLookedAt = 100;
+    const std::uint32_t from = begin > kLookedAt ? begin - kLookedAt : 0;
+    const std::string_view before = text({from, begin});
+    const std::size_t bracket = before.find_last_of("[]\n");
+    const bool in_array = bracket < before.size() && before[bracket] == '[';
+    in_array ? report<message::repeated_element>(span) : report<message::separator>(span);
   } else if (shown == "#") {
-    report<message::hash_comment>(span);
+    const auto [text, advice] = foreign_at(rest);
+    if (text.empty()) return report<message::hash_comment>(span);
+    at_ = begin + static_cast<std::uint32_t>(text.size());
+    report<message::foreign_symbol>({begin, at_}, text, advice);
+    at_ = static_cast<std::uint32_t>(std::min<std::size_t>(text_.find('\n', at_), text_.size()));
   } else if (shown == "?") {
     report<message::ternary>(span);
+  } else if (rest.size() > 2 && shown == "'" && rest[2] == '\'' && rest[1] >= ' ') {
+    at_ = begin + 3;
+    report<message::character_literal>({begin, at_}, rest.substr(0, 3), static_cast<int>(rest[1]));
   } else {
     report<message::unexpected_character>(span, shown);
   }

@@ -27,8 +27,15 @@ inline bool is_reserved(std::string_view text) { return find_word(text) != Word:
 // What a word that starts the declaration of a buffer says.
 std::optional<BufferAccess> access_of(Word word);
 
-// What vyre has instead of a word of another language, or "": foreign.def.
+// What vyre has instead of what other languages have: foreign.def.
+struct Foreign {
+  std::string_view text;    // empty where there is nothing
+  std::string_view advice;  // empty with it
+};
+// Of a whole word.
 std::string_view advice_for(std::string_view word);
+// Of what a text begins with.
+Foreign foreign_at(std::string_view text);
 
 // For sets of words and of tokens.
 template <class Enum>

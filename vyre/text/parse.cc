@@ -74,7 +74,8 @@ class Parser : StatementParser {
       } else if (at_word(Word::Op)) {
         parse_op();
       } else {
-        const std::string_view advice = advice_for(spelling() == "mod" ? "import" : spelling());
+        const std::string_view advice =
+            spelling() == "mod" ? advice_for("import") : foreign_here(token_.span.begin).advice;
         at(Tok::RBrace)  ? fail_here<message::extra_brace>()
         : advice.empty() ? fail_here<message::no_item>()
                          : fail_here<message::foreign_item>(advice);
@@ -202,55 +203,86 @@ class Parser : StatementParser {
                         (!accept(Tok::Colon) || parse_variable_type(type)) &&
                         expect<message::constant_value>(Tok::Assign);
     Constant constant;
-    if (!parsed || !(at(Tok::LBracket) ? parse_table(name, span, type, constant)
-                                       : parse_named(name, span, type, constant))) {
-      return skip_to_item();
+    const bool made = parsed && (at(Tok::LBracket) ? parse_table(name, type, constant)
+                                                   : parse_named(name, type, constant));
+    if (!made) {
+      const ConstantScope scope(*this);
+      constant = unknown_constant();
     }
     constant.name = name;
-    if (!constants_.add(std::move(constant))) complain<message::duplicate_item>(span, shorten(name));
+    constant.span = span;
+    const Constant* const before = constants_.own(name);
+    if (before != nullptr) {
+      Diagnostic twice = diagnose<message::duplicate_item>(shorten(name));
+      twice.notes = {"  the first one is at {place}"};
+      parsed_.findings.add(std::move(twice), span, before->span);
+    } else if (!name.empty()) {
+      constants_.add(std::move(constant));
+    }
+    if (failed_) skip_to_item();
+  }
+
+  // In place of one that is wrong, which is reported where it is declared.
+  Constant unknown_constant() const {
+    return {{}, {}, {}, interner_->local({}), DataType::Unknown, 1};
+  }
+
+  // Whether a constant may have the type that is stated, and has it. Reports what is wrong.
+  bool check_stated_type(std::string_view name, DataType stated, DataType given) {
+    if (const auto error = variable_error("constant `" + shorten(name) + "`", stated)) {
+      parsed_.findings.add(*error, name_span(name));
+      return false;
+    }
+    if (stated == given) return true;
+    complain<message::stated_type>(name_span(name), shorten(name), stated, given);
+    return false;
+  }
+  // Of a name that is a view of the source.
+  Span name_span(std::string_view name) const {
+    const auto begin = static_cast<std::uint32_t>(name.data() - source_.text.data());
+    return {begin, begin + static_cast<std::uint32_t>(name.size())};
   }
 
   // The expression of a constant, which may stay without a type.
-  bool parse_named(std::string_view name, Span span, DataType type, Constant& constant) {
+  bool parse_named(std::string_view name, DataType type, Constant& constant) {
     const ConstantScope scope(*this);
     Value value;
     if (!parse_value(value)) return false;
     if (type != DataType::Unknown) settle(value, type);
     drop_dead_uses(value.first_use);
     const std::size_t uses = positions_.uses.size() - value.first_use;
-    constant = {{}, {}, value.id, value.type, static_cast<std::uint32_t>(uses)};
+    constant = {{}, {}, {}, value.id, value.type, static_cast<std::uint32_t>(uses)};
     if (is_bare(value.type)) return true;
     const std::optional<TypedBits> bits = folded(value);
-    const bool is_wrong = !bits || bits->type == DataType::Unknown;
-    if (is_wrong) {
-      constant = {{}, {}, interner_->local({}), DataType::Unknown, 1};
-    } else if (type != DataType::Unknown && type != value.type) {
-      complain<message::stated_type>(span, shorten(name), type, value.type);
-    }
-    return true;
+    return bits && bits->type != DataType::Unknown &&
+           (type == DataType::Unknown || check_stated_type(name, type, value.type));
   }
 
   // The elements of a table, in the type of those that have one.
-  bool parse_table(std::string_view name, Span span, DataType type, Constant& constant) {
+  bool parse_table(std::string_view name, DataType type, Constant& constant) {
     const ConstantScope scope(*this);
     advance();
     std::vector<Value> elements;
     while (!at(Tok::RBracket)) {
       if (!parse_value(elements.emplace_back())) return false;
       if (elements.size() > kMaxTableCount) {
-        return fail<message::table_size>(span, shorten(name));
+        return fail<message::table_size>(name_span(name), shorten(name));
       }
       if (!accept(Tok::Comma)) break;
     }
     if (!expect<message::table_end>(Tok::RBracket)) return false;
-    if (elements.empty()) return fail<message::empty_table>(span, shorten(name));
     DataType element = element_type(type);
     for (const Value& each : elements) {
+      if (is_array(each.type)) {
+        complain<message::nested_array>(each.span);
+        return false;
+      }
       if (element == DataType::Unknown && !is_bare(each.type)) element = each.type;
     }
     if (element == DataType::Unknown) element = DataType::U32;
-    if (elements.size() * stride(element) > kMaxTableBytes) {
-      return fail<message::table_size>(span, shorten(name));
+    if (const auto error = table_error(shorten(name), element, elements.size())) {
+      parsed_.findings.add(*error, name_span(name));
+      return false;
     }
     std::vector<std::byte> bytes;
     for (Value& each : elements) {
@@ -258,7 +290,9 @@ class Parser : StatementParser {
     }
     const auto count = static_cast<std::uint32_t>(elements.size());
     if (is_array(type) && count != element_count(type)) {
-      complain<message::table_count>(span, shorten(name), count, element_count(type));
+      complain<message::table_count>(name_span(name), shorten(name), count, element_count(type));
+    } else if (type != DataType::Unknown && !is_array(type)) {
+      return check_stated_type(name, type, array_type(loaded_type(element), count));
     }
     constant.table = ConstTable{std::string(name), element, Contents(std::move(bytes))};
     constant.uses = 1;
@@ -299,11 +333,10 @@ class Parser : StatementParser {
         if (!at_buffer()) break;
         if (parse_buffer(program, written) && !failed_) continue;
       }
-      recover();
+      recover_from(begin);
       if (token_.span.begin == begin) break;  // the body ends here
     }
     number_bindings(program.buffers, written);
-    item_typed_ = item_sound_;
     parse_body();
     finish_values(0);
     finish_item(std::move(program));
@@ -336,7 +369,7 @@ class Parser : StatementParser {
 
   bool parse_buffer(Program& program, std::vector<bool>& written) {
     positions_.heads.push_back(token_.span.begin);
-    BufferDecl buffer;
+    BufferDecl buffer{"", 0, BufferAccess::ReadWrite, DataType::Unknown};
     if (const std::optional<BufferAccess> access = access_of(token_.word)) {
       buffer.access = *access;
     } else {
@@ -397,12 +430,12 @@ class Parser : StatementParser {
     if (at(Tok::String)) {
       positions_.heads.push_back(token_.span.begin);
       if (!parse_string(op.description)) recover();
+      if (failed_) op.description.clear();
     }
     while (!stopped_ && at_word(Word::Law)) {
       failed_ = false;
       if (!parse_law(op)) recover();
     }
-    item_typed_ = item_sound_;
     output_ = op.signature.output;
     own_.emplace(op.id, op.signature);
     parse_body();
@@ -516,13 +549,11 @@ class Parser : StatementParser {
   }
 
   bool parse_law_argument(Law& law, DataType type) {
-    const bool negative = token_.prefix != nullptr && token_.prefix->op == Operation::Negate;
-    const bool is_truth = at_word(Word::True) || at_word(Word::False);
-    const bool is_type = at_word(Word::Type) && spelling() != "bytes";
-    if (!negative && !at(Tok::Number) && ((!is_truth && !is_type) || before_dot()) &&
-        (constants_.find(spelling()) == nullptr || before_dot())) {
-      return parse_word_argument(law);
-    }
+    // A word is a direction or an op, where it is no constant and no function.
+    const bool is_word = at(Tok::Name) && token_.word == Word::None;
+    const bool is_value = is_word ? constants_.find(spelling()) != nullptr || at_call()
+                                  : at_constant() && spelling() != "bytes";
+    if (!is_value || before_dot()) return parse_word_argument(law);
     TypedBits value;
     if (!parse_constant(value, type)) return false;
     const DataType given = value.type == DataType::Unknown ? type : value.type;
@@ -550,15 +581,16 @@ class Parser : StatementParser {
   // Of an op of the file, which may come later, or of another one.
   const OpSignature* find(std::string_view id) {
     if (const auto own = own_.find(id); own != own_.end()) return &own->second;
-    if (!std::exchange(has_scanned_, true)) {
-      Parsed ignored;
-      Parser headers(source_, ignored, others_);
-      headers.has_scanned_ = true;
-      headers.for_each_file(*uses_of_files_, [&](Source::File file) { headers.scan(file); });
-      own_.merge(headers.own_);
-      return find(id);
-    }
-    return others_ ? others_(id) : nullptr;
+    // One that is there and here has one signature, or is V039.
+    if (const OpSignature* other = others_ ? others_(id) : nullptr) return other;
+    if (std::exchange(has_scanned_, true)) return nullptr;
+    Parsed ignored;
+    Parser headers(source_, ignored, others_);
+    headers.has_scanned_ = true;
+    headers.for_each_file(*uses_of_files_, [&](Source::File file) { headers.scan(file); });
+    own_.merge(headers.own_);
+    const auto own = own_.find(id);
+    return own != own_.end() ? &own->second : nullptr;
   }
 
   // Reads constants and the headers of ops, and skips all bodies.

@@ -27,21 +27,24 @@ class FileConstants {
     entered_.insert(file);
   }
 
-  // Of the file at hand; false where that has one of this name.
-  bool add(Constant constant) {
-    std::vector<Definition>& known = by_name_[constant.name];
-    if (!known.empty() && known.back().file == file_) return false;
+  // Of the file at hand, which has none of this name.
+  void add(Constant constant) {
     all_.push_back(std::move(constant));
-    known.push_back({file_, &all_.back()});
-    return true;
+    by_name_[all_.back().name].push_back({file_, &all_.back()});
+  }
+
+  // The one that the file at hand defines.
+  const Constant* own(std::string_view name) const {
+    const auto known = by_name_.find(name);
+    const bool is_own = known != by_name_.end() && known->second.back().file == file_;
+    return is_own ? known->second.back().constant : nullptr;
   }
 
   // What a name means in the file at hand, if it means one thing.
   const Constant* find(std::string_view name) const {
     const auto known = by_name_.find(name);
     if (known == by_name_.end()) return nullptr;
-    const Definition& last = known->second.back();
-    if (last.file == file_) return last.constant;
+    if (const Constant* mine = own(name)) return mine;
     const Constant* found = nullptr;
     for (const Definition& each : known->second) {
       if (!used_.contains(each.file)) continue;

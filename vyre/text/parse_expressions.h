@@ -108,10 +108,15 @@ class ExpressionParser : protected ValueParser {
     result = is_wrong ? TypedBits{DataType::Unknown, {}} : *bits;
     return true;
   }
+  // A word before `(`.
+  bool at_call() const {
+    return at(Tok::Name) && lexer_.probe().next_but_comments().kind == Tok::LParen;
+  }
   // Whether the current token may start one.
   bool at_constant() const {
     return at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
-           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len}));
+           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len, Word::Type, Word::Select,
+                                                     Word::True, Word::False}));
   }
 
   // The number at hand, which it does not consume, and the type that its suffix says, or kBare.
@@ -125,13 +130,20 @@ class ExpressionParser : protected ValueParser {
     const bool is_float = (base != 2 && (has_exponent || whole.find('.') != whole.npos)) ||
                           suffix == "f32" || suffix == "f16" || suffix == "bf16";
     if (is_float) return fail<message::planned_literal>(token_.span, shorten(whole, 40));
-    const bool upper_case = suffix.starts_with("X") || suffix.starts_with("B");
-    if (!digits.well_formed || upper_case) {
+    const std::string_view prefix = advice_for("0" + std::string(suffix.substr(0, 1)));
+    if (!prefix.empty() && whole.starts_with('0')) {
+      return fail<message::foreign_number>(token_.span, shorten(whole, 40), prefix);
+    }
+    if (!digits.well_formed) {
       return fail<message::bad_number>(token_.span, shorten(whole, 40));
     }
     number = digits.value;
     type = kBare;
     if (!suffix.empty()) {
+      const std::string_view advice = advice_for("1" + std::string(suffix));
+      if (!advice.empty()) {
+        return fail<message::foreign_number>(token_.span, shorten(whole, 40), advice);
+      }
       const std::optional<DataType> known = find_type(suffix);
       if (!known || !contains(type_sets::Scalar, *known)) {
         return fail<message::bad_suffix>(token_.span, shorten(whole, 40), shorten(suffix, 20));
@@ -149,6 +161,10 @@ class ExpressionParser : protected ValueParser {
     const std::string_view name = lexer_.text(span);
     const Binding found = binding(name);
     if (!is_bound(name) && complain_withheld(span)) return {};
+    if (!found.buffer.exists() && constants_.find(name) != nullptr) {
+      complain<message::assigned_constant>(span, shorten(name));
+      return {};
+    }
     if (program_ == nullptr) {
       complain<message::buffer_in_op>(span, item_name_, shorten(name));
     } else if (found.buffer.exists()) {
@@ -205,15 +221,19 @@ class ExpressionParser : protected ValueParser {
     if (known.reported || parsed_.findings.full()) return;
     known.reported = true;
     if (complain_withheld(span)) return;
+    if (assigned && constants_.find(word) != nullptr) {
+      return complain<message::assigned_constant>(span, shorten(word));
+    }
     std::vector<std::string_view> names = visible_locals();
     if (!assigned) names.insert(names.end(), {"invocation_id", "workgroup_id", "local_id"});
     const std::string_view near = nearest(word, names);
-    const std::string_view advice = assigned ? "" : advice_for(word);
+    const std::string_view advice = assigned ? "" : foreign_here(span.begin).advice;
     if (known.was_local) {
       assigned ? complain<message::assigned_out_of_scope>(span, shorten(word))
                : complain<message::local_out_of_scope>(span, shorten(word));
     } else if (!advice.empty()) {
       complain<message::foreign_name>(span, word, advice);
+      failed_ = true;  // what goes with it is foreign, too
     } else if (!near.empty()) {
       assigned ? complain<message::assigned_misspelt>(span, word, near)
                : complain<message::misspelt_local>(span, word, near);
@@ -329,6 +349,7 @@ class ExpressionParser : protected ValueParser {
         values_.size() == frames_.back().operands && previous_.kind == Tok::LParen) {
       return close_bracket();
     }
+    if (!token_.newline_before && fail_foreign(1)) return false;
     const bool inclusive = at(Tok::Assign) && previous_.kind == Tok::DotDot;
     return inclusive ? fail_missing<message::inclusive_range>()
                      : fail_missing<message::no_expression>();
@@ -397,6 +418,10 @@ class ExpressionParser : protected ValueParser {
     if (accept(Tok::LParen)) {
       if (const OperationInfo* op = find_function(word)) {
         return push_frame({Frame::Function, name.begin, name, op});
+      }
+      const bool of_pointer = token_.infix != nullptr && token_.infix->op == Operation::BitAnd;
+      if (const auto advice = advice_for(word); of_pointer && !advice.empty()) {
+        return fail<message::foreign_function>(name, word, advice);
       }
       if (find_atomic(word) != nullptr) return fail<message::atomic_as_value>(name, quoted(word));
       if (find_collective(word) != nullptr) {
@@ -548,7 +573,12 @@ class ExpressionParser : protected ValueParser {
           return fail<message::planned_literal>({number.span.begin, number.span.end + 1},
                                                 lexer_.text(number.span));
         }
-        return fail_missing<message::lane_name>();
+        if (!at(Tok::Name) || lexer_.probe().next_but_comments().kind != Tok::LParen) {
+          return fail_missing<message::lane_name>();
+        }
+        const std::string_view advice = advice_for(spelling());
+        return fail_here<message::method_call>(
+            advice.empty() ? "write `" + shorten(spelling(), 40) + "(…)`" : std::string(advice));
       }
       Value vector = popped();
       settle(vector);
@@ -592,7 +622,9 @@ class ExpressionParser : protected ValueParser {
         std::array<Value, 2> parts;
         parts[1] = popped();
         parts[0] = popped();
-        if (in_constant()) complain<message::not_constant>(span, shorten(lexer_.text(span)));
+        if (in_constant() && parts[0].type != DataType::Unknown) {
+          complain<message::not_constant>(span, shorten(lexer_.text(span)));
+        }
         for (Value& part : parts) settle(part);
         push(made_of(parts, interner_->element(parts[0].id, parts[1].id), span,
                      element_type(parts[0].type)));

@@ -25,16 +25,13 @@ class StatementParser : protected ExpressionParser {
   };
 
   void parse_body() {
+    in_body_ = true;
     while (!open_.empty() && !stopped_) {
       failed_ = false;
       if (at(Tok::End) || at_item()) {
-        const std::uint32_t brace = suspect_.value_or(open_.back().brace);
-        const std::string what =
-            brace == open_[0].brace ? "`" + shorten(item_name_) + "`" : "this block";
-        at(Tok::End) ? fail<message::unclosed>({brace, brace + 1}, what, "}")
-                     : fail<message::unclosed_item>({brace, brace + 1}, what, spelling());
-        open_.clear();
-        item_typed_ = false;
+        report_unclosed();
+        positions_.end = previous_.span.begin;
+        while (!open_.empty()) close_block();
       } else if (at(Tok::RBrace)) {
         suspect_unclosed();
         positions_.end = token_.span.begin;
@@ -45,8 +42,20 @@ class StatementParser : protected ExpressionParser {
         // What follows a character that starts no token was reported with it.
         const bool parsed = !token_.after_error && parse_statement();
         if (!parsed && token_.span.begin == begin) advance();
-        if (!parsed || failed_) recover();
+        if (!parsed || failed_) recover_from(begin);
       }
+    }
+    in_body_ = false;
+  }
+
+  // Recovers from an error in what begins there. It may have declared the names in it.
+  void recover_from(std::uint32_t begin) {
+    recover();
+    Lexer skipped = lexer_.probe();
+    skipped.seek(begin);
+    for (Token each = skipped.next_but_comments(); each.span.begin < token_.span.begin;
+         each = skipped.next_but_comments()) {
+      if (each.kind == Tok::Name) binding(lexer_.text(each.span)).reported = true;
     }
   }
 
@@ -68,6 +77,8 @@ class StatementParser : protected ExpressionParser {
       advance();
       return true;
     }
+    const std::string_view advice = foreign_here(token_.span.begin).advice;
+    if (!advice.empty()) return fail_here<message::foreign_type>(advice);
     std::vector<std::string_view> types;
     for (const TypeInfo& row : all_types()) types.push_back(row.text);
     const std::string_view near = nearest(at(Tok::Name) ? spelling() : "", types);
@@ -92,7 +103,7 @@ class StatementParser : protected ExpressionParser {
   }
 
   bool parse_count(std::uint32_t& value, std::string_view what) {
-    if (!at_constant() || token_.prefix != nullptr) {
+    if (!at_constant() || (token_.prefix != nullptr && token_.infix != nullptr)) {
       return fail_missing<message::plain_number>(what);
     }
     const Span span = token_.span;
@@ -124,29 +135,64 @@ class StatementParser : protected ExpressionParser {
   };
   std::vector<Hidden> scope_;
   std::vector<Open> open_;
-  std::uint32_t rounds_ = 0;              // how many loops with hidden locals are open
-  DataType output_ = DataType::U32;       // of the op at hand
-  std::optional<std::uint32_t> suspect_;  // the brace of a block that is probably not closed
-  bool item_typed_ = true;  // no syntax error in its declarations, and every block is closed
+  std::uint32_t rounds_ = 0;         // how many loops with hidden locals are open
+  DataType output_ = DataType::U32;  // of the op at hand
+  // The brace of a block that is probably not closed, and where the indentation says so.
+  struct Suspect {
+    std::uint32_t brace;
+    std::uint32_t misfit;
+  };
+  std::optional<Suspect> suspect_;
+  bool item_typed_ = true;  // its parameters and result are known
 
  private:
+  // How far the line of a place is indented; nothing where that is too far away to look.
+  std::optional<std::size_t> indentation(std::uint32_t at) const {
+    constexpr std::size_t kLookedAt = 200;  // a line may be very long
+    const std::string_view before =
+        std::string_view(source_.text)
+            .substr(at > kLookedAt ? at - kLookedAt : 0, std::min<std::size_t>(at, kLookedAt));
+    const std::size_t newline = before.rfind('\n');
+    if (newline == before.npos && at > kLookedAt) return std::nullopt;
+    const std::string_view line = before.substr(newline == before.npos ? 0 : newline + 1);
+    return std::min(line.find_first_not_of(" \t"), line.size());
+  }
+
   // A brace that starts its line and is indented less than the line that opens its block closes
   // another one: people forget a brace more often than they misplace one.
   void suspect_unclosed() {
     if (suspect_ || !token_.newline_before) return;
-    const auto indentation = [&](std::uint32_t at) -> std::optional<std::size_t> {
-      constexpr std::size_t kLookedAt = 200;  // a line may be very long
-      const std::string_view before =
-          std::string_view(source_.text)
-              .substr(at > kLookedAt ? at - kLookedAt : 0, std::min<std::size_t>(at, kLookedAt));
-      const std::size_t newline = before.rfind('\n');
-      if (newline == before.npos && at > kLookedAt) return std::nullopt;
-      const std::string_view line = before.substr(newline == before.npos ? 0 : newline + 1);
-      return std::min(line.find_first_not_of(" \t"), line.size());
-    };
-    const std::optional<std::size_t> opened = indentation(open_.back().brace);
+    const std::uint32_t brace = open_.back().brace;
+    const std::optional<std::size_t> opened = indentation(brace);
     const std::optional<std::size_t> closed = indentation(token_.span.begin);
-    if (opened && closed && *closed < *opened) suspect_ = open_.back().brace;
+    if (!opened || !closed || *closed >= *opened) return;
+    suspect_ = {brace, token_.span.begin};
+    const std::string_view text = source_.text;
+    for (std::size_t line = text.find('\n', brace); line < token_.span.begin;
+         line = text.find('\n', line + 1)) {
+      const std::size_t first = text.find_first_not_of(" \t\r", line + 1);
+      if (text[first] == '\n' || text.substr(first).starts_with("//")) continue;
+      if (first - line - 1 > *opened) continue;
+      suspect_->misfit = static_cast<std::uint32_t>(first);
+      return;
+    }
+  }
+
+  // At the end of the file or of the item.
+  void report_unclosed() {
+    const std::uint32_t brace = open_.back().brace;
+    const std::string what =
+        brace == open_[0].brace ? "`" + shorten(item_name_) + "`" : "this block";
+    if (suspect_) {
+      const Span opening{suspect_->brace, suspect_->brace + 1};
+      parsed_.findings.add(diagnose<message::missing_brace>("in line {line}"),
+                           {suspect_->misfit, suspect_->misfit + 1}, opening);
+      note_failure();
+    } else if (at(Tok::End)) {
+      fail<message::unclosed>({brace, brace + 1}, what, "}");
+    } else {
+      fail<message::unclosed_item>({brace, brace + 1}, what, spelling());
+    }
   }
 
   // Ends the innermost block at the current statement and its names with it.
@@ -281,6 +327,10 @@ class StatementParser : protected ExpressionParser {
   }
 
   void check_stated(std::string_view name, DataType stated) {
+    if (const auto error = variable_error("`" + shorten(name) + "`", stated)) {
+      parsed_.findings.add(*error, statement_.local);
+      return;
+    }
     if (parsed_type_ == stated || parsed_type_ == DataType::Unknown) return;
     complain<message::stated_type>(statement_.local, shorten(name), stated, parsed_type_);
   }
@@ -294,11 +344,6 @@ class StatementParser : protected ExpressionParser {
     const bool parsed = collective != nullptr ? parse_collective(*collective, result, wanted)
                                               : parse_atomic(result);
     return parsed && token_.infix != nullptr ? fail_here<message::computed_atomic>() : parsed;
-  }
-
-  // A word before `(`.
-  bool at_call() const {
-    return at(Tok::Name) && lexer_.probe().next_but_comments().kind == Tok::LParen;
   }
 
   // What a local begins as that has a type and no value.
@@ -375,8 +420,10 @@ class StatementParser : protected ExpressionParser {
     const bool is_reversed = at_reversed();
     if (is_reversed) advance();
     if (!parse_expr(loop.from)) return false;
+    const DataType from_type = parsed_type_;
     const auto second_use = static_cast<std::uint32_t>(positions_.uses.size());
     if (!expect<message::for_range>(Tok::DotDot) || !parse_expr(loop.to)) return false;
+    const DataType to_type = parsed_type_;
     std::uint32_t step = 1;
     if (at(Tok::Name) && spelling() == "step") {
       if (is_reversed) return fail_here<message::reversed_step>();
@@ -388,6 +435,8 @@ class StatementParser : protected ExpressionParser {
     const std::uint32_t brace = token_.span.begin;
     if (!expect<message::for_block>(Tok::LBrace)) return false;
     if (step > 1 || is_reversed) {
+      check_bound("lower", from_type, statement_.first_use, loop.from);
+      check_bound("upper", to_type, second_use, loop.to);
       open_rounds(loop, step, second_use, brace, name);
       return true;
     }
@@ -398,11 +447,20 @@ class StatementParser : protected ExpressionParser {
     return true;
   }
 
+  // Before the parser computes with a bound, which has uses from `first_use` on.
+  void check_bound(std::string_view which, DataType type, std::uint32_t first_use, ExprId& bound) {
+    if (type == DataType::U32 || type == DataType::Unknown) return;
+    complain<message::loop_bound>(positions_.uses[first_use], which, type);
+    bound = interner_->local({});
+  }
+
   // Whether `reversed` is the word and not a name.
   bool at_reversed() {
-    if (!at(Tok::Name) || spelling() != "reversed" || is_bound("reversed")) return false;
-    const Tok next = lexer_.probe().next_but_comments().kind;
-    return next == Tok::Name || next == Tok::Number || next == Tok::LParen;
+    if (!at(Tok::Name) || spelling() != "reversed" || is_bound("reversed") ||
+        constants_.find("reversed") != nullptr) {
+      return false;
+    }
+    return lexer_.probe().next_but_comments().kind != Tok::DotDot;
   }
 
   // The name of a local that the parser makes, with the number of such loops around it.
@@ -483,6 +541,10 @@ class StatementParser : protected ExpressionParser {
     const std::uint32_t brace = token_.span.begin;
     if (at(Tok::Assign)) return fail_missing<message::assigning_condition>();
     if (!expect<message::while_block>(Tok::LBrace)) return false;
+    if (condition.type != DataType::Unknown && !contains(type_sets::Truth, condition.type)) {
+      parsed_.findings.add(condition_error(condition.type), condition.span);
+      condition.id = interner_->local({});
+    }
     condition = apply(Operation::LogicalNot, condition, condition.span);
 
     statement_ = whole;
@@ -512,7 +574,8 @@ class StatementParser : protected ExpressionParser {
     const Span name = token_.span;
     const std::string_view word = spelling();
     const Tok next = lexer_.probe().next_but_comments().kind;
-    const bool is_target = next == Tok::Assign || next == Tok::Update || next == Tok::LBracket;
+    const bool is_target = next == Tok::Assign || next == Tok::Update ||
+                           (next == Tok::LBracket && is_bound(word));
     if (word == "while" && !is_target) return parse_while();
     advance();
     if (at(Tok::Assign) || at(Tok::Update)) return parse_assign(name);
@@ -648,7 +711,8 @@ class StatementParser : protected ExpressionParser {
   // another language.
   bool fail_unknown_statement(Token name) {
     const std::string_view word = lexer_.text(name.span);
-    if (const std::string_view advice = advice_for(word); !advice.empty()) {
+    const std::string_view advice = foreign_here(name.span.begin).advice;
+    if (!advice.empty() && !is_bound(word)) {
       return fail<message::foreign_statement>(name.span, quoted(word), advice);
     }
     if (token_.infix != nullptr) return fail_here<message::compound_assignment>();
@@ -657,11 +721,11 @@ class StatementParser : protected ExpressionParser {
       return word == "binding" || word == "location" ? fail_here<message::binding_attribute>()
                                                      : fail_here<message::call_statement>();
     }
-    const std::string_view near = nearest(
-        word, {"let", "if", "for", "break", "return", "barrier", "else", "while", "switch"});
+    const std::string_view near = nearest(word, {"let", "if", "for", "while", "break", "continue",
+                                                 "return", "barrier", "else", "switch"});
     if (near == "else") return fail<message::else_alone>(name.span, quoted(word));
-    if (const std::string_view advice = advice_for(near); !advice.empty()) {
-      return fail<message::foreign_statement>(name.span, quoted(word), advice);
+    if (const std::string_view other = advice_for(near); !other.empty()) {
+      return fail<message::foreign_statement>(name.span, quoted(word), other);
     }
     if (!near.empty()) return fail<message::misspelt_statement>(name.span, quoted(word), near);
     if (at(Tok::Name) && !token_.newline_before) {

@@ -65,7 +65,27 @@ class TokenParser {
   // The current token is not one that the grammar allows here.
   template <class Message, class... Arguments>
   bool fail_here(const Arguments&... arguments) {
+    if (in_body_ && fail_foreign(2)) return false;
     return fail<Message>(token_.span, found(), arguments...);
+  }
+  // Fails if the current token, or the one before it, begins a symbol of another language that has
+  // at least `least` characters.
+  bool fail_foreign(std::size_t least) {
+    for (const std::uint32_t begin : {previous_.span.begin, token_.span.begin}) {
+      const std::string_view symbol = foreign_here(begin).text;
+      if (symbol.size() < least) continue;
+      const bool is_word = is_name_char(symbol.front()) && is_name_char(symbol.back());
+      std::uint32_t end = begin + static_cast<std::uint32_t>(symbol.size());
+      if (is_word || end + symbol.ends_with(' ') <= token_.span.begin) continue;
+      end = symbol == "\"" ? token_.span.end : end - symbol.ends_with(' ');
+      const Span span{begin, end};
+      fail<message::foreign_here>(span, shorten(lexer_.text(span)), foreign_here(begin).advice);
+      return true;
+    }
+    return false;
+  }
+  Foreign foreign_here(std::uint32_t begin) const {
+    return foreign_at(std::string_view(source_.text).substr(begin));
   }
   // Something is missing before the current token; on the line before, when that one has ended.
   template <class Message, class... Arguments>
@@ -75,10 +95,10 @@ class TokenParser {
     const std::string_view where = at(Tok::End) ? "the end of the file" : "the end of the line";
     return fail<Message>({end, end}, where, arguments...);
   }
-  // An error that leaves the syntax intact. What follows a syntax error may be its consequence.
+  // An error that leaves the syntax intact.
   template <class Message, class... Arguments>
   void complain(Span span, const Arguments&... arguments) {
-    if (item_sound_) parsed_.findings.report<Message>(span, arguments...);
+    parsed_.findings.report<Message>(span, arguments...);
   }
   void note_failure() {
     failed_ = true;
@@ -137,6 +157,7 @@ class TokenParser {
   Token previous_;
   bool failed_ = false;     // in the current statement
   bool item_sound_ = true;  // no syntax error in this item so far
+  bool in_body_ = false;    // among statements
   bool stopped_ = false;    // a limit was passed; nothing more is read
 
  private:

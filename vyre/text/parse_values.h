@@ -42,6 +42,7 @@ class ValueParser : protected TokenParser {
   // What a name of the file level stands for: a table, or an expression of bare_.
   struct Constant {
     std::string name;
+    Span span;
     std::optional<ConstTable> table;
     ExprId id;
     DataType type = DataType::Unknown;
@@ -211,7 +212,7 @@ class ValueParser : protected TokenParser {
       return true;
     }
     expanded_ += constant.uses - 1;
-    if (expanded_ > kMaxExprs) return stop<message::expanded_constants>(span, item_name_);
+    if (expanded_ > kMaxExpanded) return stop<message::expanded_constants>(span, item_name_);
     result = {constant.id, span, constant.type, static_cast<std::uint32_t>(positions_.uses.size()),
               static_cast<std::uint32_t>(body_->exprs.size())};
     for (std::uint32_t i = 0; i < constant.uses; ++i) add_use(span);
@@ -407,6 +408,9 @@ class ValueParser : protected TokenParser {
     }
     return result;
   }
+
+  // What all uses of the constants of a program add to its text.
+  static constexpr std::uint64_t kMaxExpanded = 16 * kMaxExprs;
 
   struct Part {
     ExprId id;

@@ -93,17 +93,44 @@ class Resolver {
   std::size_t circles_ = 0;
 };
 
+bool takes(const Op* op, std::span<const DataType> arguments) {
+  return op != nullptr &&
+         std::ranges::equal(op->signature.inputs, arguments, [](DataType input, DataType type) {
+           return type == input || type == DataType::Unknown;
+         });
+}
+
 // The id whose last part is `name`, or is `name` with a type after it: `abs` is meant to be
-// primitive.math.abs_i32.
-std::string_view op_called(std::string_view name, std::span<const std::string_view> ids) {
-  std::string_view longer;
+// primitive.math.abs_i32. Of several the one that takes the arguments, then the most general.
+std::string_view op_called(std::string_view name, std::span<const DataType> arguments,
+                           const Callees& callees, std::span<const std::string_view> ids) {
+  std::string_view best;
+  int best_fit = 0;
   for (std::string_view id : ids) {
     const std::string_view last = id.substr(id.rfind('.') + 1);
-    if (last == name) return id;
-    const bool typed = last.starts_with(name) && last.substr(name.size()).starts_with('_');
-    if (typed && longer.empty() && find_type(last.substr(name.size() + 1))) longer = id;
+    const bool typed = last.starts_with(name) && last.substr(name.size()).starts_with('_') &&
+                       find_type(last.substr(name.size() + 1));
+    if (last != name && !typed) continue;
+    const auto own = callees.by_id.find(id);
+    const Op* op = own != callees.by_id.end() ? own->second.op : callees.registry.find(id);
+    const int fit = 1 + 4 * takes(op, arguments) + 2 * id.starts_with("primitive.") + !typed;
+    if (fit <= best_fit) continue;
+    best = id;
+    best_fit = fit;
   }
-  return longer;
+  return best;
+}
+
+// Whether an id like `data.len` begins with a buffer or local, and not with a family of ops.
+bool is_method(const Context& context, std::string_view id) {
+  const std::size_t dot = id.find('.');
+  const auto is_object = [&](const auto& each) { return each.name == id.substr(0, dot); };
+  const auto is_relative = [&](std::string_view known) {
+    return known.starts_with(id.substr(0, dot + 1));
+  };
+  return dot == id.rfind('.') && std::ranges::none_of(context.callees.known, is_relative) &&
+         (std::ranges::any_of(context.buffers, is_object) ||
+          std::ranges::any_of(context.body.locals, is_object));
 }
 
 }  // namespace
@@ -138,13 +165,22 @@ Callees resolve_callees(const Module& module, const Registry& registry) {
   return callees;
 }
 
-Diagnostic unknown_callee(const Context& context, std::string_view id) {
-  const bool dotted = id.find('.') != std::string_view::npos;
+Diagnostic unknown_callee(const Context& context, std::string_view id,
+                          std::span<const DataType> arguments) {
+  const std::string_view last = id.substr(id.rfind('.') + 1);
+  const bool dotted = last != id;
   const std::string_view advice = advice_for(id);
   if (!advice.empty()) return diagnose<message::foreign_function>(id, advice);
+  if (dotted && is_method(context, id)) {
+    const std::string object = shorten(id.substr(0, id.find('.')));
+    const std::string_view other = advice_for(last);
+    const std::string call = shorten(last) + "(" + object + (arguments.empty() ? ")" : ", …)");
+    return diagnose<message::method>(shorten(id),
+                                     other.empty() ? "write `" + call + "`" : std::string(other));
+  }
   const std::span<const std::string_view> all = context.callees.known;
   const std::span<const std::string_view> ids = all.first(std::min(all.size(), kMaxCandidates));
-  std::string_view near = op_called(id.substr(id.rfind('.') + 1), ids);
+  std::string_view near = op_called(last, arguments, context.callees, ids);
   if (near.empty()) {
     std::vector<std::string_view> known(ids.begin(), ids.end());
     for (const OperationInfo& row : all_operations()) {

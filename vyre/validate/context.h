@@ -122,7 +122,8 @@ void check_arrays(std::span<Context> contexts, const Callees& callees);
 
 // What is wrong with a call of an op that does not exist, recurses, or calls too deeply. Each chain
 // of calls is reported once, where it passes the limit or closes the circle.
-Diagnostic unknown_callee(const Context& context, std::string_view id);
+Diagnostic unknown_callee(const Context& context, std::string_view id,
+                          std::span<const DataType> arguments);
 std::optional<Diagnostic> level_error(const Context& context, std::string_view id);
 
 }  // namespace vyre

@@ -80,7 +80,10 @@ class TypeCheck {
     const std::string_view callee_id = body_.callees[call.imm];
     const Callee& callee = context_.callees[callee_id];
     if (callee.op == nullptr) {
-      if (!full()) errors_.push_back({id, kWhole, unknown_callee(context_, callee_id)});
+      if (full()) return DataType::Unknown;
+      std::vector<DataType> types;
+      for (ExprId arg : args) types.push_back(type(arg));
+      errors_.push_back({id, kWhole, unknown_callee(context_, callee_id, types)});
       return DataType::Unknown;
     }
     if (!full()) {
@@ -172,6 +175,7 @@ class TypeCheck {
             context_.report<message::atomic_access>({Place::Accessed, i}, buffer.name,
                                                     text(buffer.access));
           }
+          if (buffer.element == DataType::Unknown) return;
           if (!contains(type_sets::Word, buffer.element)) {
             context_.report<message::atomic_element>({Place::Accessed, i}, buffer.name,
                                                      buffer.element);

@@ -36,9 +36,9 @@ void for_each_use_in(const Body& body, std::uint32_t stmt, Visit visit) {
   }
 }
 
-void check_ranges(const Written& item);    // L001 to L004, L010
+void check_ranges(const Written& item);    // L001 to L004, L010, L011
 void check_unused(const Written& item);    // L005, L009
-void check_spelling(const Written& item);  // L006, L007, L011
+void check_spelling(const Written& item);  // L006, L007, L013
 void check_stores(const Written& item);    // L008
 
 }  // namespace vyre

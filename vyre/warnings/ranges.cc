@@ -1,11 +1,12 @@
 // What follows from the numbers that values can be: indices that are never in bounds (L001),
 // comparisons that go one way (L002), loops without rounds (L003), shifts by more than there is
-// (L004), and numbers that a narrow element cuts (L010).
+// (L004), numbers that a narrow element cuts (L010), and loops that nothing leaves (L011).
 #include <bit>
 #include <optional>
 
 #include "vyre/base/text.h"
 #include "vyre/passes/ranges.h"
+#include "vyre/text/lexer.h"
 #include "vyre/text/print.h"
 #include "vyre/warnings/checks.h"
 #include "vyre/warnings/plain.h"
@@ -49,10 +50,11 @@ std::vector<bool> made_of_numbers(const Body& body) {
 
 class Looker {
  public:
-  explicit Looker(Context& context)
-      : context_(context),
-        body_(context.body),
-        plain_(plain(context)),
+  explicit Looker(const Written& item)
+      : item_(item),
+        context_(item.context),
+        body_(context_.body),
+        plain_(plain(context_)),
         ranges_(plain_.program),
         numbers_(made_of_numbers(body_)),
         seen_(body_.exprs.size()),
@@ -112,7 +114,10 @@ class Looker {
                       set.index, first);
         },
         [&](const If& branch) { pass_over(branch); },
-        [&](const For& loop) { check_loop(loop, first); },
+        [&](const For& loop) {
+          check_loop(loop, first);
+          if (is_endless(loop)) context_.report<message::endless_loop>({Place::Head, stmt_});
+        },
         Nothing<Let, Assign, Collective, Block, Break, Return, Barrier, Continue>());
   }
 
@@ -253,8 +258,42 @@ class Looker {
       reason = "its bounds are " + values_text(from, DataType::U32) + " and " +
                values_text(to, DataType::U32);
     }
-    context_.report<message::empty_loop>({Place::Use, stmt_, use}, reason);
+    if (!is_set_by_name(loop)) {
+      context_.report<message::empty_loop>({Place::Use, stmt_, use}, reason);
+    }
     std::fill(dead_.begin() + stmt_ + 1, dead_.begin() + loop.end.index, true);
+  }
+
+  // Whether only a named constant says how often a loop runs: 0 is one of its values.
+  bool is_set_by_name(const For& loop) {
+    if (!numbers_[loop.from.index] || !numbers_[loop.to.index]) return false;
+    for (std::size_t bound = 0; item_.positions != nullptr && bound < 2; ++bound) {
+      Findings none;
+      Lexer lexer(item_.text(item_.use(stmt_, context_.root(stmt_, bound).use)), none);
+      for (Token token = lexer.next(); token.kind != Tok::End; token = lexer.next()) {
+        const bool is_call = lexer.probe().next_but_comments().kind == Tok::LParen;
+        if (token.kind == Tok::Name && token.word == Word::None && !is_call) return true;
+      }
+    }
+    return false;
+  }
+
+  // A loop over all numbers, such as `while true`, without a `return` or a `break` of its own that
+  // can be reached.
+  bool is_endless(const For& loop) {
+    if (range(loop.from).hi != 0 || range(loop.to).lo != ~0u) return false;
+    std::uint32_t inner = stmt_;  // the end of the loop around a statement
+    for (std::uint32_t i = stmt_ + 1; i < loop.end.index; ++i) {
+      const Stmt& stmt = body_.stmts[i];
+      if (const For* other = std::get_if<For>(&stmt)) inner = std::max(inner, other->end.index);
+      if (std::holds_alternative<Return>(stmt)) return false;
+      if (std::holds_alternative<Break>(stmt) && i >= inner) return false;
+      const If* branch = std::get_if<If>(&stmt);
+      if (branch == nullptr || !numbers_[branch->condition.index]) continue;
+      const Range condition = range(branch->condition);
+      if (condition.width != 0 && condition.hi == 0) i = branch->else_begin.index - 1;
+    }
+    return true;
   }
 
   void check_stored(const Store& store) {
@@ -274,6 +313,7 @@ class Looker {
                                          least, most);
   }
 
+  const Written& item_;
   Context& context_;
   const Body& body_;
   const Plain plain_;
@@ -286,6 +326,6 @@ class Looker {
 
 }  // namespace
 
-void check_ranges(const Written& item) { Looker(item.context).run(); }
+void check_ranges(const Written& item) { Looker(item).run(); }
 
 }  // namespace vyre

@@ -1,7 +1,8 @@
 // What shows in the source alone, or means something else in other languages: numbers that are
-// negative and have no sign (L006), `|` and `^` beside an order comparison (L007), and loops that
-// nothing leaves (L011).
+// negative and have no sign (L006), `|` and `^` beside an order comparison (L007), and numbers that
+// begin with zeros (L013).
 #include <algorithm>
+#include <charconv>
 
 #include "vyre/ir/eval.h"
 #include "vyre/text/print.h"
@@ -33,9 +34,9 @@ class Speller {
         settle(is_negative(id, i, use) ? std::optional(use) : std::nullopt);
         if (negative) value_ = id;
         if (is_order(expr.op)) check_order(expr, i, use);
+        if (expr.op == Operation::Literal) check_zeros(i, use);
       });
       settle(std::nullopt);
-      if (std::holds_alternative<For>(body_.stmts[i])) check_loop(i);
     }
   }
 
@@ -67,6 +68,16 @@ class Speller {
         "`" + std::string(text) + "i32` for a number with a sign");
   }
 
+  // In C, 017 is 15.
+  void check_zeros(std::uint32_t stmt, std::uint32_t use) {
+    const std::string_view text = item_.text(item_.use(stmt, use));
+    std::uint64_t octal = 0;
+    const auto [end, error] = std::from_chars(text.begin(), text.end(), octal, 8);
+    if (!text.starts_with('0') || end != text.end() || error != std::errc() || octal < 8) return;
+    context_.report<message::leading_zero>({Place::Use, stmt, use}, text,
+                                           text.substr(text.find_first_not_of('0')), octal);
+  }
+
   // The operands of a comparison, where they are written without parentheses: then they begin or
   // end where it does.
   void check_order(const Expr& order, std::uint32_t stmt, std::uint32_t use) {
@@ -83,35 +94,6 @@ class Speller {
     };
     check(order.args[0], left, item_.use(stmt, left).begin == whole.begin);
     check(order.args[1], right, item_.use(stmt, right).end == whole.end);
-  }
-
-  // `while true` is a loop of as many rounds as there can be.
-  void check_loop(std::uint32_t stmt) {
-    if (item_.head(stmt) != "while") return;
-    const Span head = item_.positions->statements[stmt].head;
-    std::string_view after = std::string_view(item_.source->text).substr(head.end);
-    after.remove_prefix(std::min(after.find_first_not_of(" \t\r\n("), after.size()));
-    if (!after.starts_with("true")) return;
-    after = after.substr(4);
-    after.remove_prefix(std::min(after.find_first_not_of(" \t\r\n)"), after.size()));
-    if (!after.starts_with('{') || is_left(stmt)) return;
-    context_.report<message::endless_loop>({Place::Head, stmt});
-  }
-
-  // Whether a `return` is in a loop, or a `break` that is its own.
-  bool is_left(std::uint32_t stmt) const {
-    const std::uint32_t end = std::get<For>(body_.stmts[stmt]).end.index;
-    for (std::uint32_t i = stmt + 1; i < end; ++i) {
-      if (std::holds_alternative<Return>(body_.stmts[i])) return true;
-    }
-    for (std::uint32_t i = stmt + 1; i < end; ++i) {
-      if (const For* inner = std::get_if<For>(&body_.stmts[i])) {
-        i = inner->end.index - 1;
-      } else if (std::holds_alternative<Break>(body_.stmts[i]) && item_.head(i) == "break") {
-        return true;
-      }
-    }
-    return false;
   }
 
   const Written& item_;

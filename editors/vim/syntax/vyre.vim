@@ -36,6 +36,9 @@ syn keyword vyreCollective contained workgroup_shuffle
 syn match vyreTyped /:\s*\zs\h\w*/ contains=vyreType
 syn keyword vyreType contained u8 u16 i8 i16
 syn match vyreRepeat /\<continue\ze\s*\%($\|}\|\/\/\)/
+syn match vyreRepeat /\<while\ze\%(\s*(\|\s\+\%(\w\|\~\|!=\@!\)\)/
+syn match vyreRepeat /\<step\ze\s\+\%(in\>\)\@!\w/
+syn match vyreRepeat /\%(\<in\s\+\)\@<=reversed\ze\s\+[0-9A-Za-z_(]/
 syn match vyreDeclaration /\<const\ze\s\+\h/
 syn match vyreDeclaration /\<use\ze\s*"/
 syn match vyreId /\<num_workgroups\ze\.[xyz]\>/
