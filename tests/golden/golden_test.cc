@@ -240,7 +240,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"statement_depth", kLimit},
     {"too_many_statements", kLimit},
     {"expression_depth", kLimit},
-    {"too_many_expressions", kLimit},
+    {"expanded_constants", kLimit},
     {"too_long_text", kLimit},
     {"too_many_buffers", kLimit},
     {"long_name", kLimit},

@@ -806,6 +806,13 @@ Codes misused(auto use) {
 TEST(BuilderMisuse, WrongTypes) {
   EXPECT_EQ(misused([](Bench& t) { t.out[t.i] = t.wide[0]; }), Codes{"V028"});
   EXPECT_EQ(misused([](Bench& t) { t.out[t.wide[0]] = 1; }), Codes{"V027"});
+  EXPECT_EQ(misused([](Bench& t) { t.out[1] = t.b.atomic(AtomicOp::Store, t.out[0], 1); }),
+            Codes{"V049"});
+  EXPECT_EQ(misused([](Bench& t) {
+              Value nested = 1;
+              for (int i = 0; i < 100'000; ++i) nested = t.b.array({nested, 1});
+            }).front(),
+            "V046");
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.i + t.wide[0]; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = !t.wide[0]; }), Codes{"V026"});
   EXPECT_EQ(misused([](Bench& t) { t.out[0] = t.src[0] << t.wide[0]; }), Codes{"V026"});

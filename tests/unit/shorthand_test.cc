@@ -142,6 +142,8 @@ TEST(Shorthand, ArgumentsOfOps) {
       "program p workgroup(1) { read_write o: u64[] o[0] = my.f(1u64, -2i32, [3u64, 4u64]) }\n";
   expect_same(program + op, typed + op);
   expect_same(op + program, op + typed);
+  const std::string one_line = program.substr(0, program.size() - 1) + " " + op;
+  expect_same(one_line, typed + op);
   expect_same("op my.g(a: u64) -> u64 { return my.h(1) }\n op my.h(a: u64) -> u64 { return 2 }",
               "op my.g(a: u64) -> u64 { return my.h(1u64) }\n"
               "op my.h(a: u64) -> u64 { return 2u64 }");

@@ -114,6 +114,32 @@ TEST(Tree, BackendsCallNoPasses) {
   }
 }
 
+// Two structs of one name would be one for the linker, which merges the functions of both.
+TEST(Tree, EveryStructHasANameOfItsOwn) {
+  std::map<std::string, std::string> places;
+  for (const char* root : {"/vyre", "/tools"}) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(source_root() + root)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cc") continue;
+      bool is_local = false;  // in a namespace without a name
+      for (std::string_view line : split(read_file(entry.path().string()), '\n')) {
+        if (line.starts_with("namespace ") && line != "namespace vyre {") is_local = true;
+        if (line.starts_with("}  // namespace")) is_local = false;
+        const bool is_struct = line.starts_with("struct ") || line.starts_with("class ");
+        if (!is_struct || is_local || !line.ends_with("{")) continue;
+        line.remove_prefix(line.find(' ') + 1);
+        if (line.starts_with("[[")) line.remove_prefix(line.find("]] ") + 3);
+        if (line.substr(0, line.find(' ')).find("::") != line.npos) continue;  // of another one
+        const std::string name(line.substr(0, line.find_first_of(" :{<")));
+        const auto [known, fresh] = places.emplace(name, entry.path().string());
+        EXPECT_TRUE(fresh) << name << " is in " << known->second << " and " << entry.path();
+      }
+    }
+  }
+  EXPECT_GT(places.size(), 100u);
+}
+
 TEST(Tree, TheHelpOfOptListsThePasses) {
   const std::string help = run_vyre({{"opt", "--help"}}).out;
   for (const Pass& pass : all_passes()) {

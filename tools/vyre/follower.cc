@@ -154,7 +154,7 @@ void Follower::step(const TracedStep& traced) {
   if (place.part == Part::Whole ? say(traced, event) : say_part(traced, place, event)) end_event();
 }
 
-void Follower::receive(const Step& step, const Frame& frame) {
+void Follower::receive(const Step& step, const BodyFrame& frame) {
   if (here().places[step.stmt].part == Part::Result) return;
   say_local(step.local, frame, levels_[0].event);
   end_event();
@@ -166,7 +166,7 @@ const Listing& Follower::listing_of(std::uint32_t op) {
   return *listing;
 }
 
-bool Follower::enter(const Step& caller, std::uint32_t op, const Frame& frame) {
+bool Follower::enter(const Step& caller, std::uint32_t op, const BodyFrame& frame) {
   const Op& callee = *script_.linked.ops()[op];
   std::vector<std::string> values;
   std::vector<std::string> named;
@@ -198,7 +198,7 @@ bool Follower::enter(const Step& caller, std::uint32_t op, const Frame& frame) {
   return true;
 }
 
-void Follower::leave(std::uint32_t op, const Frame& frame, ExprId result) {
+void Follower::leave(std::uint32_t op, const BodyFrame& frame, ExprId result) {
   const DataType type = script_.linked.ops()[op]->signature.output;
   const Bits& value = frame.values[result.index];
   const std::span<const Bits> elements = frame.array_of(result);
@@ -240,7 +240,7 @@ bool Follower::say(const TracedStep& traced, Event& event) {
 bool Follower::say_part(const TracedStep& traced, const StatementPlace& place, Event& event) {
   const Body& body = here().body;
   const Step& step = *traced.step;
-  const Frame& frame = traced.frame;
+  const BodyFrame& frame = traced.frame;
   const auto local_at = [&](std::size_t i) { return *local_of(body.stmts[place.first + i]); };
   switch (place.part) {
     case Part::Whole:
@@ -276,7 +276,7 @@ bool Follower::say_part(const TracedStep& traced, const StatementPlace& place, E
 
 // What the expressions of a step have used, in the order of evaluation.
 void Follower::say_uses(const TracedStep& traced, Event& event) {
-  const Frame& frame = traced.frame;
+  const BodyFrame& frame = traced.frame;
   std::vector<Call> calls = std::exchange(levels_.back().calls, {});
   std::size_t load = 0;
   std::size_t call = 0;
@@ -299,7 +299,7 @@ void Follower::say_load(const TracedAccess& load, Event& event) const {
 }
 
 // An element of an array that has a name.
-void Follower::say_element(const Frame& frame, const Node& node, Event& event) const {
+void Follower::say_element(const BodyFrame& frame, const Node& node, Event& event) const {
   const Body& body = here().body;
   const Expr& array = body[node.args[0]];
   if (array.op != Operation::Local && array.op != Operation::Table) return;
@@ -314,7 +314,7 @@ void Follower::say_element(const Frame& frame, const Node& node, Event& event) c
   event.elements.add(element_json("array", name, index, value_json(type, value), index < count));
 }
 
-void Follower::say_local(LocalId id, const Frame& frame, Event& event) const {
+void Follower::say_local(LocalId id, const BodyFrame& frame, Event& event) const {
   const std::string& name = here().body[id].name;
   const Bits& value = frame.locals[id.index];
   const std::span<const Bits> elements = frame.array_of(id);
@@ -393,7 +393,7 @@ void Follower::say_round(const TracedStep& traced, Event& event) {
 }
 
 // The round of a loop that begins, or its end.
-void Follower::say_range(LocalId variable, const Frame& frame, std::string_view end,
+void Follower::say_range(LocalId variable, const BodyFrame& frame, std::string_view end,
                          Event& event) const {
   const std::string& name = here().body[variable].name;
   const auto [from, to] = levels_.back().ranges.at(event.stmt);

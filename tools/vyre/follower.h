@@ -64,9 +64,9 @@ class Follower : TraceVisitor {
   };
 
   void step(const TracedStep& traced) override;
-  void receive(const Step& step, const Frame& frame) override;
-  bool enter(const Step& caller, std::uint32_t op, const Frame& frame) override;
-  void leave(std::uint32_t op, const Frame& frame, ExprId result) override;
+  void receive(const Step& step, const BodyFrame& frame) override;
+  bool enter(const Step& caller, std::uint32_t op, const BodyFrame& frame) override;
+  void leave(std::uint32_t op, const BodyFrame& frame, ExprId result) override;
 
   Event& begin_event(const StatementPlace& place, std::string_view kind);
   void end_event();
@@ -76,15 +76,15 @@ class Follower : TraceVisitor {
   bool say_part(const TracedStep& traced, const StatementPlace& place, Event& event);
   void say_uses(const TracedStep& traced, Event& event);
   void say_load(const TracedAccess& load, Event& event) const;
-  void say_element(const Frame& frame, const Node& node, Event& event) const;
-  void say_local(LocalId id, const Frame& frame, Event& event) const;
+  void say_element(const BodyFrame& frame, const Node& node, Event& event) const;
+  void say_local(LocalId id, const BodyFrame& frame, Event& event) const;
   void say_effect(const TracedStep& traced, Event& event) const;
   void say_set(const TracedStep& traced, Event& event) const;
   void say_given(const TracedStep& traced, Event& event) const;
   void say_condition(const TracedStep& traced, Event& event) const;
   void say_test(const TracedStep& traced, Event& event) const;
   void say_round(const TracedStep& traced, Event& event);
-  void say_range(LocalId variable, const Frame& frame, std::string_view end, Event& event) const;
+  void say_range(LocalId variable, const BodyFrame& frame, std::string_view end, Event& event) const;
   void say_return(const TracedStep& traced, Event& event) const;
 
   const Listing& here() const { return *levels_.back().listing; }

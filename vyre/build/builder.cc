@@ -275,6 +275,12 @@ Value BodyBuilder::make_array(std::vector<Value> elements) {
     misuse<message::array_length>(elements.size());
     return make(interner_.local({}), DataType::Unknown);
   }
+  if (std::ranges::any_of(elements, [](const Value& each) {
+        return each.kind_ == Value::Kind::Array || is_array(each.type_);
+      })) {
+    misuse<message::nested_array>();
+    return make(interner_.local({}), DataType::Unknown);
+  }
   Value array = make({}, DataType::Unknown);
   array.kind_ = Value::Kind::Array;
   const auto typed = std::ranges::find_if(
@@ -531,6 +537,7 @@ Fresh Builder::atomic(AtomicOp op, const Element& element, Value value, Value ex
   if (info(op).operands > 0) statement.value = expr(value, type);
   if (op != AtomicOp::Store) statement.result = declare(kUnnamed);
   body_.stmts.push_back(statement);
+  if (op == AtomicOp::Store) return Fresh(Value::wrong(diagnose<message::store_result>()));
   return Fresh(local_value(statement.result, type));
 }
 

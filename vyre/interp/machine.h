@@ -27,12 +27,12 @@ struct NoWatch {
   void load(const Node&, std::uint32_t /*index*/, bool /*inside*/, const Bits&) {}
   void store(const Step&, std::uint32_t, bool, const Bits&) {}
   void atomic(const Step&, std::uint32_t, bool, std::uint32_t /*old*/, std::uint32_t /*now*/) {}
-  void end_step(const Step&, const Frame&) {}
+  void end_step(const Step&, const BodyFrame&) {}
   // A call of an op, whose arguments are its first locals; one of its steps; its result.
-  void begin_call(std::uint32_t /*op*/, const Frame&) {}
+  void begin_call(std::uint32_t /*op*/, const BodyFrame&) {}
   void begin_op_step(const Step&) {}
-  void end_op_step(const Step&, const Frame&) {}
-  void end_call(std::uint32_t /*op*/, const Frame&, ExprId /*result*/) {}
+  void end_op_step(const Step&, const BodyFrame&) {}
+  void end_call(std::uint32_t /*op*/, const BodyFrame&, ExprId /*result*/) {}
   void barrier() {}
 };
 
@@ -263,7 +263,7 @@ class Machine {
   // The result of one of the script's ops; it takes as many steps as it takes. `result` is the
   // expression of the op that has it.
   Bits call_op(std::uint32_t op, std::span<const Bits> arguments, ExprId* result = nullptr) {
-    const Frame frame{&script_.ops[op], ops_[op].locals.data(), ops_[op].values.data()};
+    const BodyFrame frame{&script_.ops[op], ops_[op].locals.data(), ops_[op].values.data()};
     std::ranges::copy(arguments, frame.locals);
     std::uint32_t pc = 0;
     if (advance(frame, pc, false) != Pause::Ended) return {};
@@ -335,12 +335,12 @@ class Machine {
       elements_[memory.buffer].bytes = memory.all.data() + kept * memory.bytes;
       if (!keeps_all_) std::ranges::fill(memory.all, kUndefined);
     }
-    const Frame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
+    const BodyFrame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
     return advance(frame, pcs_[kept], interleaved_);
   }
 
   // Executes steps until the invocation waits or ends; just one step when `single`.
-  Pause advance(const Frame& frame, std::uint32_t& pc, bool single) {
+  Pause advance(const BodyFrame& frame, std::uint32_t& pc, bool single) {
     const bool watched = frame.script == &script_.body;
     for (;;) {
       if (allowance_ == 0 && !spend()) {
@@ -364,7 +364,7 @@ class Machine {
   }
 
   // Does what the step does with the values of its expressions; `pc` is that of the next step.
-  Pause execute(const Frame& frame, const Step& step, std::uint32_t& pc) {
+  Pause execute(const BodyFrame& frame, const Step& step, std::uint32_t& pc) {
     const auto value = [&](ExprId id) { return frame.values[id.index].lanes[0]; };
     switch (step.kind) {
       case Step::Kind::Set: set(frame, step); break;
@@ -404,7 +404,7 @@ class Machine {
     return Pause::Turn;
   }
 
-  void set(const Frame& frame, const Step& step) {
+  void set(const BodyFrame& frame, const Step& step) {
     const ArrayPlace& array = frame.script->local_arrays[step.local.index];
     frame.locals[step.local.index] = frame.values[step.value.index];
     if (array.count == 0) return;
@@ -414,7 +414,7 @@ class Machine {
     }
   }
 
-  void evaluate(const Frame& frame, const Step& step) {
+  void evaluate(const BodyFrame& frame, const Step& step) {
     evaluations_ += step.last - step.first;
     for (std::uint32_t i = step.first; i < step.last; ++i) {
       const Node& node = frame.script->nodes[i];
@@ -422,7 +422,7 @@ class Machine {
     }
   }
 
-  Bits value_of(const Frame& frame, const Node& node) {
+  Bits value_of(const BodyFrame& frame, const Node& node) {
     const auto value = [&](std::size_t arg) -> const Bits& {
       return frame.values[node.args[arg].index];
     };
@@ -481,9 +481,9 @@ class Machine {
   }
 
   // An op does not call itself, directly or through others, so one frame for each is enough.
-  Bits call(const Frame& caller, const Node& node) {
+  Bits call(const BodyFrame& caller, const Node& node) {
     const BodyScript& script = script_.ops[node.imm];
-    const Frame callee{&script, ops_[node.imm].locals.data(), ops_[node.imm].values.data()};
+    const BodyFrame callee{&script, ops_[node.imm].locals.data(), ops_[node.imm].values.data()};
     for (std::uint32_t i = 0; i < node.args[1].index; ++i) {
       const ExprId argument = caller.script->operands[node.args[0].index + i];
       callee.locals[i] = caller.values[argument.index];
@@ -511,7 +511,7 @@ class Machine {
     watch_.store(step, index, inside, value);
   }
 
-  std::uint32_t update(const Frame& frame, const Step& step) {
+  std::uint32_t update(const BodyFrame& frame, const Step& step) {
     const auto value = [&](ExprId id) { return id.exists() ? frame.values[id.index].lanes[0] : 0; };
     const Elements& to = elements_[step.buffer.index];
     const std::uint32_t index = value(step.index);

@@ -74,7 +74,7 @@ struct BodyScript {
 };
 
 // A body that runs: what its locals hold, and its expressions where they have been evaluated.
-struct Frame {
+struct BodyFrame {
   const BodyScript* script = nullptr;
   Bits* locals = nullptr;
   Bits* values = nullptr;

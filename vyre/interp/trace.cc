@@ -41,7 +41,7 @@ class TraceWatch : public NoWatch {
     store(step, index, inside, {{now}});
     traced_.old = old;
   }
-  void end_step(const Step& step, const Frame& frame) {
+  void end_step(const Step& step, const BodyFrame& frame) {
     if (!active_) return;
     traced_.loads = loads_;
     traced_.frame = frame;
@@ -52,7 +52,7 @@ class TraceWatch : public NoWatch {
     if (!in_group_[slot_] || !std::exchange(waits_, false)) return;
     visitor_.receive(*traced_.step, traced_.frame);
   }
-  void begin_call(std::uint32_t op, const Frame& frame) {
+  void begin_call(std::uint32_t op, const BodyFrame& frame) {
     if (!active_) return;
     if (unseen_ > 0 || !visitor_.enter(*steps_.back(), op, frame)) {
       ++unseen_;
@@ -63,10 +63,10 @@ class TraceWatch : public NoWatch {
   void begin_op_step(const Step& step) {
     if (active_ && unseen_ == 0) steps_.back() = &step;
   }
-  void end_op_step(const Step& step, const Frame& frame) {
+  void end_op_step(const Step& step, const BodyFrame& frame) {
     if (active_ && unseen_ == 0) visitor_.step({&step, frame, {}, nullptr, 0});
   }
-  void end_call(std::uint32_t op, const Frame& frame, ExprId result) {
+  void end_call(std::uint32_t op, const BodyFrame& frame, ExprId result) {
     if (!active_) return;
     if (unseen_ == 0) {
       steps_.pop_back();

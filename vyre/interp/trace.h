@@ -22,7 +22,7 @@ struct TracedAccess {
 // those of the expressions of this step, and of literals. All of it is valid during the call.
 struct TracedStep {
   const Step* step = nullptr;
-  Frame frame;
+  BodyFrame frame;
   std::span<const TracedAccess> loads;   // in the order of evaluation
   const TracedAccess* effect = nullptr;  // of a store or an atomic
   std::uint32_t old = 0;                 // of an atomic: the value before
@@ -34,10 +34,10 @@ struct TraceVisitor {
   // A step has been executed; if it is a collective, it waits for the others.
   virtual void step(const TracedStep& traced) = 0;
   // The collective has its result, in the local that it sets.
-  virtual void receive(const Step& step, const Frame& frame) = 0;
+  virtual void receive(const Step& step, const BodyFrame& frame) = 0;
   // A step calls an op: the arguments are its first locals. True: its steps are wanted, too.
-  virtual bool enter(const Step& caller, std::uint32_t op, const Frame& frame) = 0;
-  virtual void leave(std::uint32_t op, const Frame& frame, ExprId result) = 0;
+  virtual bool enter(const Step& caller, std::uint32_t op, const BodyFrame& frame) = 0;
+  virtual void leave(std::uint32_t op, const BodyFrame& frame, ExprId result) = 0;
 };
 
 // Runs the whole dispatch, in the order of `options` and on one thread, and reports the steps of

@@ -117,11 +117,14 @@ ExprId Interner::zero(DataType type) {
   return make(count == 4 ? Operation::Vec4 : Operation::Vec2, 0, 0, std::span(lanes).first(count));
 }
 
-// A body has few tables, and most that are not the same have another name.
+// Most tables that are not the same have another name.
 ExprId Interner::table(const ConstTable& table) {
-  const auto found = std::ranges::find(body_.tables, table);
-  const auto index = static_cast<std::uint32_t>(found - body_.tables.begin());
-  if (found == body_.tables.end()) body_.tables.push_back(table);
+  std::vector<ConstTable>& all = body_.tables;
+  const std::uint32_t index = find_or_add(
+      table_slots_, all.size(), spot_of_text(table.name),
+      [&](std::size_t i) { return spot_of_text(all[i].name); },
+      [&](std::uint32_t i) { return all[i] == table; });
+  if (index == all.size()) all.push_back(table);
   return make(Operation::Table, 0, index, {});
 }
 

@@ -50,6 +50,7 @@ class Interner {
   std::vector<std::uint64_t> slots_;
   std::vector<std::uint64_t> constant_slots_;
   std::vector<std::uint64_t> callee_slots_;
+  std::vector<std::uint64_t> table_slots_;
 };
 
 // The body in canonical numbering, without what no statement reaches. `distinct`: an Interner has

@@ -209,6 +209,7 @@ class Parser : StatementParser {
       const ConstantScope scope(*this);
       constant = unknown_constant();
     }
+    if (is_reserved(name)) complain<message::reserved_name>(span, name);
     constant.name = name;
     constant.span = span;
     const Constant* const before = constants_.own(name);
@@ -610,7 +611,10 @@ class Parser : StatementParser {
         own_.emplace(op.id, op.signature);
         depth = 1;
       }
-      for (; !at(Tok::End) && !at_item() && !(depth == 0 && at_const()); advance()) {
+      const auto at_next = [&] {
+        return depth == 0 && (at_const() || at_word(Word::Op) || at_word(Word::Program));
+      };
+      for (; !at(Tok::End) && !at_item() && !at_next(); advance()) {
         depth += at(Tok::LBrace) - at(Tok::RBrace);
       }
     }

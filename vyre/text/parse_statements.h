@@ -532,6 +532,7 @@ class StatementParser : protected ExpressionParser {
     For loop;
     loop.from = number_value(0, head).id;
     loop.to = number_value(~0u, head).id;
+    statement_.local = head;  // of the variable that has no name here
     const ItemPositions::Statement whole = statement_;
     const auto condition_use = static_cast<std::uint32_t>(positions_.uses.size());
     Value condition;
@@ -623,7 +624,6 @@ class StatementParser : protected ExpressionParser {
     const ItemPositions::Statement whole = statement_;
     const std::uint32_t block = add_statement(Block{});
     const LocalId result = LocalId{body_->locals.size()};
-    statement_.local = {};
     const bool parsed = *parse_result(result, type_of(local));
     add_local("__result", parsed ? parsed_type_ : DataType::Unknown);
     check_assigned(name);
