@@ -15,6 +15,7 @@ std::optional<Diagnostic> variable_error(std::string_view what, DataType type) {
 }
 
 Diagnostic condition_error(DataType type) {
+  if (is_array(type)) return diagnose<message::array_condition>(type);
   if (is_vector(type)) return diagnose<message::vector_condition>(type);
   return diagnose<message::condition_type>(type, text(type));
 }
