@@ -58,10 +58,10 @@ class Gatherer {
     Result<Source> found = find_(use.path, source.file_at(file).name);
     for (const Diagnostic& diagnostic : found.diagnostics()) findings_.add(diagnostic, use.span);
     if (!found) return {};
+    if (const auto known = numbers_.find(found->file); known != numbers_.end()) {
+      return known->second;
+    }
     const auto number = static_cast<std::uint32_t>(source.file_count());
-    const auto [known, fresh] = numbers_.emplace(found->file, number);
-    if (!fresh) return known->second;
-    numbers_.erase(known);
     if (number == kMaxFiles) return fail<message::too_many_files>(use, use.path);
     if (is_wire(found->text)) return fail<message::used_wire>(use, use.path);
     if (found->text.size() >= kMaxSourceBytes - std::min(kMaxSourceBytes, source.text.size())) {

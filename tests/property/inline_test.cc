@@ -233,5 +233,148 @@ TEST(Inline, GoesThroughLongChainsOfBranches) {
   EXPECT_TRUE(validate(*flat).empty());
 }
 
+// --- Early exits ---------------------------------------------------------------------------------
+
+// Writes loops and branches that are left early, in any way.
+class ExitWriter {
+ public:
+  explicit ExitWriter(std::uint64_t seed) : random_(seed) {}
+
+  // `leave` is what ends the body.
+  std::string body(std::string_view leave) {
+    leave_ = leave;
+    text_ = "let acc = x\n";
+    block(0, false);
+    return std::exchange(text_, {});
+  }
+
+ private:
+  // A condition that holds now and then.
+  std::string condition() {
+    return "(acc ^ " + std::to_string(random_.below(64)) + ") % " +
+           std::to_string(2 + random_.below(5)) + " == 0";
+  }
+  void change() { text_ += "acc = acc * 31 + " + std::to_string(random_.below(100)) + "\n"; }
+  void branch(std::string_view end) {
+    text_ += "if " + condition() + " {\n";
+    if (random_.one_in(2)) change();
+    text_ += std::string(end) + "\n}\n";
+  }
+
+  void block(int depth, bool in_loop) {
+    const std::uint32_t count = 1 + random_.below(random_.one_in(4) ? 14 : 5);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      change();
+      const std::uint32_t kind = random_.below(8);
+      if (in_loop && kind < 3) {
+        branch("continue");
+      } else if (in_loop && kind == 3) {
+        branch("break");
+      } else if (kind == 4) {
+        branch(leave_);
+      } else if (kind == 5 && depth < 4) {
+        const std::string name = "round" + std::to_string(names_++);
+        text_ += "for " + name + " in 0..3 {\nacc = acc ^ " + name + "\n";
+        block(depth + 1, true);
+        text_ += "}\n";
+      } else if (kind == 6 && depth < 4) {
+        text_ += "if " + condition() + " {\n";
+        block(depth + 1, in_loop);
+        text_ += "} else {\n";
+        block(depth + 1, in_loop);
+        text_ += "}\n";
+      } else if (kind == 7 && depth < 4) {
+        text_ += "{\n";
+        block(depth + 1, in_loop);
+        text_ += "}\n";
+      }
+    }
+  }
+
+  Random random_;
+  std::string text_;
+  std::string_view leave_;
+  int names_ = 0;
+};
+
+std::string with_exits(std::uint64_t seed) {
+  ExitWriter writer(seed);
+  return "op my.f(x: u32) -> u32 {\n" + writer.body("return acc + 1") +
+         "return acc\n}\nprogram p workgroup(64) {\nread_write out: u32[]\nlet n = "
+         "invocation_id.x\nlet x = my.f(n)\nout[n] = x\n" +
+         writer.body("out[n] = acc + n\nreturn") + "out[n] = acc\n}\n";
+}
+
+// A round with guards, some of which end more than the round.
+std::string with_guards(int count, bool has_others) {
+  const auto body = [&](std::string_view leave) {
+    std::string text = "let acc = x\nfor i in 0..9 {\nacc = acc * 31 + i\n";
+    for (int k = 0; k < count; ++k) {
+      const std::string number = std::to_string(k);
+      text += "if acc % " + std::to_string(count) + " == " + number + " { continue }\n";
+      text += "acc = acc ^ " + number + "\n";
+      if (!has_others || k % 40 != 7) continue;
+      text += "if acc % 1009 == " + number + " { break }\n";
+      text += "if acc % 2003 == " + number + " { " + std::string(leave) + " }\n";
+    }
+    return text + "acc = acc + 7\n}\n";
+  };
+  return "op my.f(x: u32) -> u32 {\n" + body("return acc") +
+         "return acc\n}\nprogram p workgroup(64) {\nread_write out: u32[]\nlet n = "
+         "invocation_id.x\nlet x = my.f(n)\n" +
+         body("out[n] = 1\nreturn") + "out[n] = acc\n}\n";
+}
+
+// Runs a text as it is, with its calls expanded, and on a CPU where there is that backend.
+void expect_same_everywhere(const std::string& text, bool on_cpu) {
+  const Result<Loaded> loaded = load_module({"exits", text});
+  ASSERT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0], false) << text;
+  const Result<Linked> linked = link(*loaded);
+  ASSERT_TRUE(linked.ok()) << render(linked.diagnostics()[0], false);
+  const Result<Program> flat = inline_calls(*linked);
+  ASSERT_TRUE(flat.ok()) << flat.diagnostics()[0].problem << text;
+  const auto words = [&](const Linked& program, Device& device) {
+    DispatchOptions options;
+    options.device = &device;
+    const std::vector<HostBuffer> buffers{{"out", std::vector<std::byte>(4 * 256)}};
+    const Result<Outputs> outputs = dispatch(program, 4, buffers, options);
+    EXPECT_TRUE(outputs.ok()) << render(outputs.diagnostics()[0], false);
+    return outputs.ok() ? outputs->buffers[0].bytes : std::vector<std::byte>();
+  };
+  const std::vector<std::byte> expected = words(*linked, reference());
+  EXPECT_EQ(words(Linked::trust(*flat), reference()), expected) << text << print(Module{{*flat}});
+  if (!on_cpu) return;
+  static const Opened cpu = find_backend("cpu")->open(0);
+  if (cpu.device != nullptr) EXPECT_EQ(words(*linked, *cpu.device), expected) << text;
+}
+
+TEST(Inline, EarlyExitsGiveTheSameBytes) {
+  const std::uint64_t count = cases(400, 10'000);
+  for (std::uint64_t seed = 0; seed < count && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    expect_same_everywhere(with_exits(seed), seed % 16 == 0);
+  }
+}
+
+TEST(Inline, RoundsHaveAnyNumberOfGuards) {
+  for (const bool has_others : {false, true}) {
+    expect_same_everywhere(with_guards(63, has_others), true);
+    expect_same_everywhere(with_guards(200, has_others), true);
+    expect_same_everywhere(with_guards(5'000, has_others), false);
+  }
+}
+
+TEST(Inline, LoopsWithContinueNestAsDeeplyAsOthers) {
+  std::string text =
+      "program p workgroup(64) {\nread_write out: u32[]\nlet acc = invocation_id.x\n";
+  for (int i = 0; i < 62; ++i) {
+    const std::string number = std::to_string(i);
+    text += "for round" + number + " in 0..2 {\nacc = acc * 31 + " + number +
+            "\nif acc % 4 > 0 { continue }\n";
+  }
+  text += std::string(62, '}') + "\nout[invocation_id.x] = acc\n}\n";
+  expect_same_everywhere(text, true);
+}
+
 }  // namespace
 }  // namespace vyre

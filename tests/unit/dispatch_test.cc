@@ -728,14 +728,18 @@ TEST(Dispatch, LimitsOfTheInterpreter) {
                 "use less per workgroup, or keep it in a read_write buffer"}}));
   // The locals of all invocations of a workgroup are kept at once.
   std::string locals;
-  for (int i = 0; i < 256; ++i) locals += "let x" + std::to_string(i) + " = 0\n";
+  for (int i = 0; i < 512; ++i) locals += "let x" + std::to_string(i) + " = 0\n";
   EXPECT_EQ(check("65536", locals), Reports{});
   EXPECT_EQ(check("32768", locals + "let y = 0\n"), Reports{});
   EXPECT_EQ(
       check("65536", locals + "let y = 0\n"),
       (Reports{{"B002",
-                "the locals of a workgroup of `p` take 269484032 bytes; " + name + " has 268435456",
+                "the locals of a workgroup of `p` take 537919488 bytes; " + name + " has 536870912",
                 "use a smaller workgroup or fewer locals"}}));
+  // All that a body may have fits where a GPU runs it.
+  std::string arrays;
+  for (int i = 0; i < 4; ++i) arrays += "let w" + std::to_string(i) + ": u32[4096]\n";
+  EXPECT_EQ(check("1024", arrays + "let y = 0\n"), Reports{});
 }
 
 TEST(Dispatch, BackendsAreFoundByNameAndAlias) {

@@ -302,7 +302,7 @@ Value BodyBuilder::add_table(std::string name, DataType element,
                           (constant.type_ == element || constant.type_ == loaded_type(element));
     if (constant.kind_ == Value::Kind::Wrong) {
       problem = *constant.wrong_;
-    } else if (!has_type || load_element(element, lanes, 0) != constant.bits_) {
+    } else if (!has_type || kept_by(element, constant.bits_) != constant.bits_) {
       const std::string what = "element " + std::to_string(i) + " of `" + name + "`";
       problem = diagnose<message::constant_range>(what, element);
     }

@@ -14,8 +14,7 @@ namespace {
 // What a machine keeps of a workgroup: its memory and the locals of its invocations.
 std::uint64_t workgroup_bytes(const Script& script) {
   const Program& program = script.program();
-  std::uint64_t bytes = script.state_bytes() * program.workgroup_size[0] *
-                        program.workgroup_size[1] * program.workgroup_size[2];
+  std::uint64_t bytes = script.state_bytes() * invocations_of(program);
   for (const BufferDecl& buffer : program.buffers) {
     if (buffer.access != BufferAccess::Workgroup) continue;
     bytes += std::uint64_t{buffer.count} * stride(buffer.element);

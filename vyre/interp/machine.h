@@ -172,8 +172,7 @@ class Machine {
         control_(control),
         watch_(watch),
         access_(control.threaded),
-        invocations_(script.program().workgroup_size[0] * script.program().workgroup_size[1] *
-                     script.program().workgroup_size[2]),
+        invocations_(static_cast<std::uint32_t>(invocations_of(script.program()))),
         interleaved_(control.options.schedule.kind == Schedule::Kind::RoundRobin ||
                      control.options.schedule.has_seed()),
         keeps_all_(interleaved_ || script.has_barrier),

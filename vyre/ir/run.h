@@ -24,6 +24,14 @@ inline Ids local_ids(const Program& program, std::uint32_t number) {
   return {number % size[0], number / size[0] % size[1], number / size[0] / size[1]};
 }
 
+// How many invocations a workgroup has; the greatest number where there are more.
+inline std::uint64_t invocations_of(const Program& program) {
+  const auto& [x, y, z] = program.workgroup_size;
+  const std::uint64_t most = ~std::uint64_t{0};
+  const std::uint64_t layer = std::uint64_t{x} * y;
+  return layer > most / z ? most : layer * z;
+}
+
 // Workgroups on each axis.
 struct Grid {
   Ids axes;

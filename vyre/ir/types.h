@@ -185,7 +185,8 @@ inline bool cast_exists(DataType source, DataType target) {
 // --- Buffers ------------------------------------------------------------------------------------
 
 // Private and Constant memory is not declared: it is what the arrays and tables of a program become
-// when its calls are expanded. Each invocation has its own private memory, zero when it starts.
+// when its calls are expanded. Each invocation has its own private memory, which holds anything
+// when it starts.
 enum class BufferAccess : std::uint8_t {
   ReadOnly = 1,
   ReadWrite = 2,
@@ -208,14 +209,24 @@ constexpr bool is_bound(BufferAccess access) {
   return false;
 }
 
-// Whether it is an array or a table, which the inliner adds after the buffers that a program declares.
+// Whether it is an array or a table, which the inliner adds after the buffers that a program
+// declares.
 constexpr bool is_added(BufferAccess access) {
   return access == BufferAccess::Private || access == BufferAccess::Constant;
 }
 
+// As they are declared; what is not declared has names for messages.
 inline constexpr std::string_view kAccessTexts[] = {"read", "read_write", "uniform", "workgroup"};
 inline std::string_view text(BufferAccess access) {
-  return kAccessTexts[static_cast<std::size_t>(access) - 1];
+  switch (access) {
+    case BufferAccess::ReadOnly:
+    case BufferAccess::ReadWrite:
+    case BufferAccess::Uniform:
+    case BufferAccess::Workgroup: return kAccessTexts[static_cast<std::size_t>(access) - 1];
+    case BufferAccess::Private: return "private";
+    case BufferAccess::Constant: return "constant";
+  }
+  return {};
 }
 
 inline constexpr std::uint32_t kMaxUniformBytes = 64 << 10;

@@ -25,6 +25,7 @@ std::optional<Diagnostic> table_error(std::string_view name, DataType element, s
 }
 
 Diagnostic condition_error(DataType type) {
+  if (is_array(type)) return diagnose<message::array_condition>(type);
   if (is_vector(type)) return diagnose<message::vector_condition>(type);
   return diagnose<message::condition_type>(type, text(type));
 }

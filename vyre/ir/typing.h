@@ -141,6 +141,7 @@ DataType checked_type(const Expr& expr, TypeOf type, Blame blame) {
       }
       if (source == Unknown || cast_exists(source, target)) break;
       blame(kWhole, [&] {
+        if (is_array(source)) return diagnose<message::array_cast>(source, target);
         return diagnose<message::unsupported_cast>(source, target, list_of(cast_targets(source)));
       });
       break;

@@ -226,6 +226,10 @@ inline Bits literal_bits(const Body& body, const Expr& literal) {
 
 // One element of what lies in memory, as the value that a load of it gives.
 Bits load_element(DataType element, std::span<const std::byte> bytes, std::size_t index);
+// The value that a load gives after a store of `bits`: an element keeps as much as it has room for.
+inline Bits kept_by(DataType element, const Bits& bits) {
+  return load_element(element, std::as_bytes(std::span(bits.lanes)), 0);
+}
 
 // How large a body is as written out, where a shared expression counts at each use.
 struct WrittenOut {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "library_ops.h"
+#include "vyre/base/text.h"
 
 namespace vyre {
 
@@ -38,12 +39,23 @@ constexpr LibraryVariant kVariants[] = {
     {"u64", "u32", {{{"_u64", ""}, {"u64", "u32"}, {"64", "32"}, {"63", "31"}}}},
 };
 
+// Whether a part of a text is a whole number, or a type or a name up to its end.
+bool is_whole(std::string_view text, std::size_t at, std::size_t size) {
+  const char before = at == 0 ? ' ' : text[at - 1];
+  const char after = at + size < text.size() ? text[at + size] : ' ';
+  if (is_digit(text[at + size - 1]) && is_digit(after)) return false;
+  if (is_digit(text[at])) return !is_name_char(before);
+  const bool is_word = is_name_start(text[at]) && text[at] != '_';
+  return !is_word || before == '_' || !is_name_start(before);
+}
+
 std::string in_type(std::string_view written, const LibraryVariant& variant) {
   std::string text(written);
   for (const auto& [from, to] : variant.changes) {
     for (std::size_t at = 0; !from.empty() && (at = text.find(from, at)) != text.npos;) {
-      text.replace(at, from.size(), to);
-      at += to.size();
+      const bool changes = is_whole(text, at, from.size());
+      if (changes) text.replace(at, from.size(), to);
+      at += changes ? to.size() : 1;
     }
   }
   return text;

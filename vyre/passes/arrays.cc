@@ -1,6 +1,6 @@
 // Makes locals of arrays whose indices are all known: of private memory of which every access names
 // its element by a number. Elements that nobody loads get none. An access out of bounds loads zero
-// and stores nothing.
+// and stores nothing, so such a store goes, also from memory that stays.
 #include <map>
 #include <set>
 
@@ -19,8 +19,7 @@ class Arrays {
     for (std::size_t i = 0; i < known_.size(); ++i) {
       known_[i] = program.buffers[i].access == BufferAccess::Private;
     }
-    any_ = std::ranges::find(known_, true) != known_.end();
-    if (any_) find();
+    find();
   }
   bool finds_any() const { return any_; }
 
@@ -53,12 +52,12 @@ class Arrays {
     std::vector<bool> is_used(known_.size());
     for (const Stmt& stmt : body_.stmts) {
       const Store* store = std::get_if<Store>(&stmt);
+      if (store != nullptr && is_outside(*store)) any_ = true;
       if (store == nullptr || !known_[store->buffer.index]) continue;
       use(store->buffer, store->index);
       is_used[store->buffer.index] = true;
     }
     std::size_t count = 0;
-    any_ = false;
     for (std::size_t i = 0; i < known_.size(); ++i) {
       const std::set<std::uint32_t>& indices = loaded[static_cast<std::uint32_t>(i)];
       known_[i] = known_[i] && count + indices.size() <= kMaxLocals;
@@ -89,6 +88,7 @@ class Arrays {
     }
     Keep statement(StmtId, const Stmt& source) {
       const Store* store = std::get_if<Store>(&source);
+      if (store != nullptr && plan.is_outside(*store)) return Keep::Nothing;
       if (store != nullptr && plan.known_[store->buffer.index]) {
         const LocalId local = plan.local_of(store->buffer, store->index);
         if (local.exists()) draft.add(Assign{local, copied(store->value)});
@@ -97,6 +97,13 @@ class Arrays {
       return put_or_fold(draft, with_roots(source, [&](ExprId root) { return copied(root); }));
     }
   };
+
+  // Whether a store is out of bounds for certain; the host says where its memory ends.
+  bool is_outside(const Store& store) const {
+    const BufferDecl& buffer = program_.buffers[store.buffer.index];
+    const Expr& index = body_[store.index];
+    return !is_bound(buffer.access) && index.op == Operation::Literal && index.imm >= buffer.count;
+  }
 
   LocalId local_of(BufferId buffer, ExprId index) const {
     const auto found = locals_.find({buffer.index, body_[index].imm});

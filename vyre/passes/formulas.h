@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "vyre/ir/run.h"
 #include "vyre/passes/draft.h"
 
 namespace vyre {
@@ -31,10 +32,7 @@ struct Formulas {
     return make.make(Operation::Select, {condition, index, number(0xffffffff)});
   }
   // How many invocations a workgroup has, and the number of this one in it.
-  std::uint32_t threads() const {
-    const auto& size = draft.from().workgroup_size;
-    return size[0] * size[1] * size[2];
-  }
+  std::uint32_t threads() const { return static_cast<std::uint32_t>(invocations_of(draft.from())); }
   ExprId thread() {
     const auto& size = draft.from().workgroup_size;
     const ExprId row = sum(id(Operation::LocalId), times(id(Operation::LocalId, 1), size[0]));

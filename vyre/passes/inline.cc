@@ -18,9 +18,9 @@ namespace {
 // Beyond these an argument is bound to a local: as many expressions more, and as many levels.
 constexpr std::uint32_t kManyExprs = 1000;
 constexpr std::uint32_t kManyLevels = 500;
-// Up to this many statements with early returns become nested branches; more are put in a loop of
-// one round, which the returns leave.
-constexpr std::size_t kManyReturns = 8;
+// Up to this many branches that leave an op or a round early become nested ones; where there are
+// more, it becomes a loop of one round, which they leave.
+constexpr std::size_t kManyExits = 8;
 
 // --- What is known about an op ------------------------------------------------------------------
 
@@ -60,73 +60,66 @@ bool any_in(const Body& body, const Part& block, const std::vector<bool>& table)
   return false;
 }
 
-// What `continue` does in a body, by statement; nothing where it has none. The rest of a round
-// comes into the branch that does not leave it. Where both may go on, a flag says whether to.
-struct Rounds {
-  std::vector<bool> continues;  // it is or contains a `continue` of the loop around it
-  std::vector<bool> leaves;     // every way through it ends the round
-  std::vector<bool> has_flag;   // of a loop
+// How a region of a body is left before its end: an op by `return`, a round of a loop by
+// `continue`. What follows comes into the branch that does not leave. Where both may go on, and
+// where there are many, the region becomes a loop of one round.
+struct Exits {
+  std::vector<bool> has;     // per statement: it is or contains one, of the region that it is in
+  std::vector<bool> leaves;  // per statement: every way through it ends the region
+  std::vector<bool> once;  // per loop, whose round it is, and at last of the op: it becomes a loop
 
   bool leaves_in(const Body& body, const Part& block) const { return any_in(body, block, leaves); }
-  bool one_leaves(const Body& body, StmtId id) const {
-    return std::ranges::any_of(blocks_of(body, id),
-                               [&](const Part& block) { return leaves_in(body, block); });
-  }
 };
 
 // What is inside a statement comes after it, so the last one is the first to look at.
-Rounds find_rounds(const Body& body) {
-  Rounds rounds;
+void find_exits(const Body& body, bool of_op, Exits& exits) {
+  const auto is_loop = [&](std::size_t i) { return std::holds_alternative<For>(body.stmts[i]); };
   const std::size_t count = body.stmts.size();
-  const auto is = [&]<class T>(std::uint32_t i, const T&) {
-    return std::holds_alternative<T>(body.stmts[i]);
-  };
-  if (std::ranges::none_of(body.stmts, [](const Stmt& stmt) {
-        return std::holds_alternative<Continue>(stmt);
-      })) {
-    return rounds;
-  }
-  rounds.continues.resize(count);
-  rounds.leaves.resize(count);
-  rounds.has_flag.resize(count);
-  for (std::uint32_t i = static_cast<std::uint32_t>(count); i-- > 0;) {
-    rounds.continues[i] = is(i, Continue{});
-    rounds.leaves[i] = is(i, Continue{}) || is(i, Break{}) || is(i, Return{});
-    if (is(i, For{})) continue;
-    const Blocks blocks = blocks_of(body, StmtId{i});
-    std::size_t leaving = 0;
-    for (const Part& block : blocks) {
-      if (any_in(body, block, rounds.continues)) rounds.continues[i] = true;
-      if (rounds.leaves_in(body, block)) ++leaving;
+  exits.has.resize(count);
+  exits.leaves.resize(count);
+  for (StmtId id{count}; id.index-- > 0;) {
+    const bool is_return = std::holds_alternative<Return>(body[id]);
+    const bool is_continue = std::holds_alternative<Continue>(body[id]);
+    const bool is_break = std::holds_alternative<Break>(body[id]);
+    exits.has[id.index] = of_op ? is_return : is_continue;
+    exits.leaves[id.index] = is_return || (!of_op && (is_continue || is_break));
+    if (is_loop(id.index) && !of_op) continue;
+    const Blocks blocks = blocks_of(body, id);
+    const auto has = [&](const Part& block) { return any_in(body, block, exits.has); };
+    const auto leaves = [&](const Part& block) { return exits.leaves_in(body, block); };
+    if (std::ranges::any_of(blocks, has)) exits.has[id.index] = true;
+    if (blocks.count > 0 && !is_loop(id.index) && std::ranges::all_of(blocks, leaves)) {
+      exits.leaves[id.index] = true;
     }
-    if (blocks.count > 0 && leaving == blocks.count) rounds.leaves[i] = true;
   }
-  std::vector<bool> follows(count);  // something does, in this block or one around in the loop
-  std::vector<StmtId> loops(count);
-  const auto enter = [&](const Part& block, bool is_followed, StmtId loop) {
+  std::vector<bool> follows(count);        // something does, in this block or one around
+  std::vector<std::size_t> region(count);  // the loop around; `count` outside of loops
+  std::vector<std::size_t> branches(count + 1);
+  exits.once.resize(count + 1);
+  const auto enter = [&](const Part& block, bool is_followed, std::size_t around) {
     for (StmtId id = block.first; id < block.end; id = next(body, id)) {
       follows[id.index] = is_followed || next(body, id) < block.end;
-      loops[id.index] = loop;
+      region[id.index] = around;
     }
   };
-  enter({StmtId{0u}, StmtId{count}}, false, {});
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const bool is_loop = is(i, For{});
-    for (const Part& block : blocks_of(body, StmtId{i})) {
-      enter(block, follows[i] && !is_loop, is_loop ? StmtId{i} : loops[i]);
+  enter({StmtId{0u}, StmtId{count}}, false, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Blocks blocks = blocks_of(body, StmtId{i});
+    for (const Part& block : blocks) {
+      enter(block, follows[i] && !is_loop(i), is_loop(i) ? i : region[i]);
     }
-    const bool is_branch = is(i, If{}) && rounds.continues[i];
-    if (is_branch && follows[i] && !rounds.one_leaves(body, StmtId{i})) {
-      rounds.has_flag[loops[i].index] = true;
-    }
+    if (!exits.has[i] || blocks.count == 0 || std::holds_alternative<Block>(body.stmts[i]))
+      continue;
+    const auto leaves = [&](const Part& block) { return exits.leaves_in(body, block); };
+    const bool both_go_on = follows[i] && !is_loop(i) && std::ranges::none_of(blocks, leaves);
+    if (++branches[region[i]] > kManyExits || both_go_on) exits.once[region[i]] = true;
   }
-  return rounds;
 }
 
 // Of any body.
 struct Studied {
-  std::vector<bool> assigned;  // per local: it gets another value later
-  Rounds rounds;
+  std::vector<bool> assigned;   // per local: it gets another value later
+  Exits rounds;                 // of its loops; nothing where none has a `continue`
   std::vector<DataType> types;  // per expression; only where the body lists elements of an array
 };
 
@@ -136,74 +129,26 @@ struct Callee : Studied {
   std::vector<std::uint32_t> uses{};  // per parameter
   std::uint32_t depth = 0;
   // Of any other.
-  std::vector<bool> returns{};  // per statement: it is or contains a `return`
-  std::vector<bool> leaves{};   // per statement: every way through it returns
-  bool in_loop = false;       // a loop contains a `return`
-  bool nests = false;         // early returns can be nested in `else` blocks
+  Exits returns{};
+  bool in_loop = false;  // a loop contains a `return`
 
   const Body& body() const { return op->body; }
-  // Whether every way through a block returns.
-  bool leaves_in(const Part& block) const { return any_in(body(), block, leaves); }
+  bool nests() const { return !returns.once.back(); }
   bool is_expression() const { return op->body.stmts.size() == 1; }
   // Its only `return` is its last statement.
   bool is_straight() const {
-    return std::ranges::count(returns, true) == 1 && returns.back() &&
+    return std::ranges::count(returns.has, true) == 1 && returns.has.back() &&
            std::holds_alternative<Return>(op->body.stmts.back());
   }
 };
-
-// What is inside a statement comes after it, so the last one is the first to look at.
-void find_returns(Callee& callee) {
-  const Body& body = callee.body();
-  callee.returns.resize(body.stmts.size());
-  callee.leaves.resize(body.stmts.size());
-  for (StmtId id{body.stmts.size()}; id.index-- > 0;) {
-    const bool is_return = std::holds_alternative<Return>(body[id]);
-    const bool is_loop = std::holds_alternative<For>(body[id]);
-    const Blocks blocks = blocks_of(body, id);
-    const auto returns = [&](const Part& block) { return any_in(body, block, callee.returns); };
-    const auto leaves = [&](const Part& block) { return callee.leaves_in(block); };
-    callee.returns[id.index] = is_return || std::ranges::any_of(blocks, returns);
-    callee.leaves[id.index] =
-        is_return || (blocks.count > 0 && !is_loop && std::ranges::all_of(blocks, leaves));
-  }
-}
-
-// Early returns nest where at most one way through a statement leads to what follows it.
-void find_nesting(Callee& callee) {
-  const Body& body = callee.body();
-  std::vector<bool> follows(body.stmts.size());  // something does, in this block or one around
-  std::vector<bool> in_loop(body.stmts.size());
-  const auto enter = [&](const Part& block, bool is_followed, bool is_looped) {
-    for (StmtId id = block.first; id < block.end; id = next(body, id)) {
-      follows[id.index] = is_followed || next(body, id) < block.end;
-      in_loop[id.index] = is_looped;
-    }
-  };
-  enter({StmtId{0u}, StmtId{body.stmts.size()}}, false, false);
-  std::size_t returning = 0;
-  callee.nests = true;
-  for (std::uint32_t i = 0; i < body.stmts.size(); ++i) {
-    const bool is_loop = std::holds_alternative<For>(body.stmts[i]);
-    const Blocks blocks = blocks_of(body, StmtId{i});
-    for (const Part& block : blocks) enter(block, follows[i], in_loop[i] || is_loop);
-    if (!callee.returns[i]) continue;
-    if (std::holds_alternative<Return>(body.stmts[i])) {
-      callee.in_loop = callee.in_loop || in_loop[i];
-    } else if (!in_loop[i]) {
-      ++returning;
-      const auto leaves = [&](const Part& block) { return callee.leaves_in(block); };
-      if (follows[i] && !is_loop) callee.nests &= std::ranges::any_of(blocks, leaves);
-    }
-  }
-  callee.nests = callee.nests && returning <= kManyReturns;
-}
 
 using Find = std::function<const Op*(std::string_view)>;
 
 Studied study(const Body& body, std::span<const BufferDecl> buffers,
               std::span<const DataType> inputs, const Find& find) {
-  Studied studied{assigned_locals(body), find_rounds(body), {}};
+  Studied studied{assigned_locals(body), {}, {}};
+  const auto continues = [](const Stmt& stmt) { return std::holds_alternative<Continue>(stmt); };
+  if (std::ranges::any_of(body.stmts, continues)) find_exits(body, false, studied.rounds);
   const auto lists = [](const Expr& expr) { return expr.op == Operation::Array; };
   if (std::ranges::none_of(body.exprs, lists)) return studied;
   std::vector<DataType> results;
@@ -217,8 +162,10 @@ Callee study(const Op& op, const Find& find) {
   const std::size_t parameters = op.signature.inputs.size();
   Callee callee{study(body, {}, op.signature.inputs, find), &op};
   if (!callee.is_expression()) {
-    find_returns(callee);
-    find_nesting(callee);
+    find_exits(body, true, callee.returns);
+    for (std::size_t i = 0; i < body.stmts.size(); ++i) {
+      callee.in_loop |= callee.returns.has[i] && std::holds_alternative<For>(body.stmts[i]);
+    }
     return callee;
   }
   std::vector<std::uint32_t> times(body.exprs.size());
@@ -278,7 +225,10 @@ class Inliner {
       if (is_array(inputs[i])) frame.locals[i] = new_memory(frame, body.locals[i].name, inputs[i]);
     }
     statements(frame, {StmtId{0u}, StmtId{body.stmts.size()}});
-    if (const std::optional<StmtId> deep = too_deep(out_); deep && !failure_) {
+    // The caller's own statements are as deep as `continue` makes them, which its author cannot
+    // see.
+    if (const std::optional<StmtId> deep = too_deep(out_);
+        deep && !failure_ && sites_of_[deep->index] != 0) {
       site_ = sites_of_[deep->index];
       at_ = sites_[site_].at;
       fail(diagnose<message::inlined_nesting>(name_, chain()));
@@ -297,10 +247,7 @@ class Inliner {
   // A body that is being expanded: the caller's, or that of an op for one call.
   struct Frame {
     Frame(const Body& source, const Studied& facts)
-        : body(source),
-          studied(facts),
-          locals(source.locals.size()),
-          copies(source.exprs.size()) {}
+        : body(source), studied(facts), locals(source.locals.size()), copies(source.exprs.size()) {}
 
     const Body& body;
     const Studied& studied;
@@ -315,14 +262,14 @@ class Inliner {
     const Callee* callee = nullptr;
     std::uint32_t number = 0;
     LocalId result;
-    ExprId memory;          // or, where that is an array, the memory for it
-    LocalId done;           // set where a `return` leaves a loop of the op
+    ExprId memory;  // or, where that is an array, the memory for it
+    LocalId done;   // set where a `return` leaves a loop of the op
     struct Loop {
-      StmtId source;
-      LocalId flag;  // whether the round goes on, where it takes one to tell
+      StmtId once;   // the loop of one round that its round has become
+      LocalId flag;  // set where a `break` leaves it, and not just that
     };
-    std::vector<Loop> loops;  // open ones of the body itself
-    bool once = false;      // it is in a loop of one round
+    std::vector<Loop> loops;                               // open ones of the body itself
+    bool once = false;                                     // it is in a loop of one round
     std::unordered_map<std::string, std::uint32_t> names;  // how often each was wanted
   };
 
@@ -709,12 +656,8 @@ class Inliner {
         frame.done = declare(frame, "done");
         add(Let{frame.done, literal(DataType::U32, {})});
       }
-      const StmtId loop = here();
-      if (!callee.nests) {
-        const ExprId one = literal(DataType::U32, {{1}});
-        add(For{declare(frame, "once"), literal(DataType::U32, {}), one, {}});
-        frame.once = true;
-      }
+      frame.once = !callee.nests();
+      const StmtId loop = frame.once ? begin_once(frame) : StmtId{};
       statements(frame, {StmtId{0u}, end});
       if (frame.once && !failure_) std::get<For>(out_.stmts[loop.index]).end = here();
       result = frame.memory.exists() ? frame.memory : local(frame.result);
@@ -732,12 +675,11 @@ class Inliner {
     Kind kind = Kind::Part;
     StmtId made = {};   // of Else and End: the statement whose `else` begins, or that ends
     StmtId owner = {};  // of End: what it was made from; none: it was made for an Unless
-    LocalId flag = {};  // of Unless: it says that the round goes on; none: that it has not returned
     Part part = {};     // statements of a block
     std::vector<Part> after = {};  // and those that come after it, the last one first
   };
 
-  // Statements of the frame's body. A `return` of an op in a loop leaves that; where early returns
+  // Statements of the frame's body. A `return` of an op in a loop leaves that; where early exits
   // nest, the way that goes on takes with it what comes after.
   void statements(Frame& frame, const Part& all) {
     std::vector<Task> tasks;
@@ -749,9 +691,9 @@ class Inliner {
         case Task::Kind::Part: part(frame, task, tasks); break;
         case Task::Kind::Else: std::get<If>(out_.stmts[task.made.index]).else_begin = here(); break;
         case Task::Kind::End: end(frame, task); break;
-        case Task::Kind::Unless: {  // a loop has returned, or the round is over
+        case Task::Kind::Unless: {  // a loop has returned
           const StmtId made = here();
-          add(If{task.flag.exists() ? is_set(task.flag) : is_done(frame, Operation::Eq), {}, {}});
+          add(If{test(Operation::Eq, frame.done), {}, {}});
           tasks.push_back({.kind = Task::Kind::End, .made = made});
           tasks.push_back({.kind = Task::Kind::Else, .made = made});
           tasks.push_back({.after = std::move(task.after)});
@@ -769,9 +711,13 @@ class Inliner {
         return leave(frame, std::get<Return>(stmt).value);
       }
       if (std::holds_alternative<Continue>(stmt)) {
-        const LocalId flag = frame.loops.back().flag;
-        if (flag.exists()) add(Assign{flag, literal(DataType::U32, {})});
+        if (frame.loops.back().once.exists()) add(Break{});
         return;
+      }
+      if (std::holds_alternative<Break>(stmt)) {
+        const LocalId flag = frame.loops.back().flag;
+        if (flag.exists()) add(Assign{flag, literal(DataType::U32, {{1}})});
+        return add(Break{});
       }
       const Blocks blocks = blocks_of(frame.body, id);
       if (blocks.count == 0) {
@@ -793,64 +739,92 @@ class Inliner {
             std::vector<Task>& tasks) {
     const Stmt& stmt = frame.body[id];
     const bool is_loop = std::holds_alternative<For>(stmt);
-    const Rounds& rounds = frame.studied.rounds;
-    const bool continues = !is_loop && !rounds.continues.empty() && rounds.continues[id.index];
-    const bool returns = frame.callee != nullptr && frame.callee->nests && frame.loops.empty() &&
-                         frame.callee->returns[id.index];
+    const Exits& rounds = frame.studied.rounds;
+    const bool continues = !is_loop && !rounds.has.empty() && rounds.has[id.index] &&
+                           !frame.loops.back().once.exists();
+    const bool returns = frame.callee != nullptr && frame.callee->nests() && frame.loops.empty() &&
+                         frame.callee->returns.has[id.index];
     const bool nests = continues || returns;
     if (nests && std::holds_alternative<Block>(stmt)) {
       // Names are unique, so its scope is not needed.
       tasks.push_back({.part = blocks.all[0], .after = std::move(after)});
       return;
     }
-    const auto leaves_in = [&](const Part& block) {
-      return continues ? rounds.leaves_in(frame.body, block) : frame.callee->leaves_in(block);
-    };
     const StmtId made = statement(frame, stmt);
-    const bool splits = continues ? rounds.one_leaves(frame.body, id) : nests && !is_loop;
+    const bool splits = nests && !is_loop;
     if (!splits && !after.empty()) {
-      tasks.push_back({.kind = nests ? Task::Kind::Unless : Task::Kind::Part,
-                       .flag = continues ? frame.loops.back().flag : LocalId{},
-                       .after = after});
+      tasks.push_back({.kind = nests ? Task::Kind::Unless : Task::Kind::Part, .after = after});
     }
     tasks.push_back({.kind = Task::Kind::End, .made = made, .owner = id});
     for (std::size_t i = blocks.count; i-- > 0;) {
       tasks.push_back({.part = blocks.all[i]});
-      if (splits && !leaves_in(blocks.all[i])) tasks.back().after = after;
+      const auto leaves = [&](const Exits& exits) {
+        return exits.leaves_in(frame.body, blocks.all[i]);
+      };
+      if (splits && !leaves(continues ? rounds : frame.callee->returns)) tasks.back().after = after;
       if (i > 0) tasks.push_back({.kind = Task::Kind::Else, .made = made});
     }
     if (is_loop) begin_rounds(frame, id);
   }
 
   void begin_rounds(Frame& frame, StmtId loop) {
-    frame.loops.push_back({loop, {}});
-    const Rounds& rounds = frame.studied.rounds;
-    if (rounds.has_flag.empty() || !rounds.has_flag[loop.index]) return;
-    const LocalId flag = frame.loops.back().flag = declare(frame, "goes_on");
-    add(Let{flag, literal(DataType::U32, {{1}})});
+    frame.loops.emplace_back();
+    const Exits& rounds = frame.studied.rounds;
+    if (rounds.once.empty() || !rounds.once[loop.index]) return;
+    if (has_break(frame.body, loop)) {
+      const LocalId flag = frame.loops.back().flag = declare(frame, "broken");
+      add(Let{flag, literal(DataType::U32, {})});
+    }
+    frame.loops.back().once = begin_once(frame);
+  }
+
+  // A loop of one round; it has no end yet.
+  StmtId begin_once(Frame& frame) {
+    const StmtId made = here();
+    const ExprId one = literal(DataType::U32, {{1}});
+    add(For{declare(frame, "once"), literal(DataType::U32, {}), one, {}});
+    return made;
+  }
+
+  // Whether a loop is left by a `break` of its own.
+  static bool has_break(const Body& body, StmtId loop) {
+    for (StmtId id{loop.index + 1}; id < next(body, loop);) {
+      if (std::holds_alternative<Break>(body[id])) return true;
+      id = std::holds_alternative<For>(body[id]) ? next(body, id) : StmtId{id.index + 1};
+    }
+    return false;
   }
 
   void end(Frame& frame, const Task& task) {
+    const bool is_loop = task.owner.exists() && std::holds_alternative<For>(frame.body[task.owner]);
+    const bool returns =
+        is_loop && frame.callee != nullptr && frame.callee->returns.has[task.owner.index];
+    if (is_loop && frame.loops.back().once.exists()) {
+      const Frame::Loop& loop = frame.loops.back();
+      std::get<For>(out_.stmts[loop.once.index]).end = here();
+      if (loop.flag.exists()) break_if(loop.flag);
+      if (returns) break_if(frame.done);
+    }
     std::visit(
         [&](auto& s) {
           if constexpr (requires { s.end; }) s.end = here();
         },
         out_.stmts[task.made.index]);
-    if (!task.owner.exists() || !std::holds_alternative<For>(frame.body[task.owner])) return;
+    if (!is_loop) return;
     frame.loops.pop_back();
-    if (frame.callee != nullptr && frame.callee->returns[task.owner.index] && breaks(frame)) {
-      const StmtId inside{here().index + 1};
-      add(If{is_done(frame, Operation::Ne), StmtId{inside.index + 1}, StmtId{inside.index + 1}});
-      add(Break{});
-    }
+    if (returns && breaks(frame)) break_if(frame.done);
+  }
+
+  void break_if(LocalId flag) {
+    const StmtId end{here().index + 2};
+    add(If{test(Operation::Ne, flag), end, end});
+    add(Break{});
   }
 
   static bool breaks(const Frame& frame) { return frame.once || !frame.loops.empty(); }
-  ExprId is_set(LocalId flag) {
-    return make(Operation::Ne, 0, 0, std::array{local(flag), literal(DataType::U32, {})});
-  }
-  ExprId is_done(const Frame& frame, Operation test) {
-    return make(test, 0, 0, std::array{local(frame.done), literal(DataType::U32, {})});
+  // Compares a flag with zero.
+  ExprId test(Operation op, LocalId flag) {
+    return make(op, 0, 0, std::array{local(flag), literal(DataType::U32, {})});
   }
 
   // A `return` of an op.
@@ -913,8 +887,8 @@ class Inliner {
 
   const std::string_view name_;
   std::vector<BufferDecl> buffers_;
-  const std::size_t given_;      // of the buffers
-  std::vector<bool> is_fixed_;   // per buffer: memory that does not change once it has its values
+  const std::size_t given_;     // of the buffers
+  std::vector<bool> is_fixed_;  // per buffer: memory that does not change once it has its values
   std::set<std::string> memory_names_;
   std::uint64_t memory_bytes_ = 0;
   const Find find_;
@@ -951,12 +925,11 @@ class Inliner {
 
 // Whether a body has anything that is not in one without calls.
 bool needs_expansion(const Body& body) {
-  return !body.callees.empty() ||
-         std::ranges::any_of(body.exprs, [](const Expr& expr) { return is_written(expr.op); }) ||
-         std::ranges::any_of(body.stmts, [](const Stmt& stmt) {
-           return std::holds_alternative<SetElement>(stmt) ||
-                  std::holds_alternative<Continue>(stmt);
-         });
+  return !body.callees.empty() || std::ranges::any_of(body.exprs, [](const Expr& expr) {
+    return is_written(expr.op);
+  }) || std::ranges::any_of(body.stmts, [](const Stmt& stmt) {
+    return std::holds_alternative<SetElement>(stmt) || std::holds_alternative<Continue>(stmt);
+  });
 }
 
 Result<Program> expanded(const Linked& linked, bool limited) {

@@ -7,6 +7,7 @@
 
 #include "vyre/base/text.h"
 #include "vyre/ir/intern.h"
+#include "vyre/ir/run.h"
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
 #include "vyre/passes/draft.h"
@@ -461,7 +462,7 @@ class Splitter : Rewriter {
       return chosen(least ? on_halves(Operation::Lt, a, b).low : on_halves(Operation::Lt, b, a).low,
                     a, b);
     };
-    const std::uint32_t invocations = x * y * z;
+    const auto invocations = static_cast<std::uint32_t>(invocations_of(program_));
     for (std::uint32_t distance = 1; distance < invocations; distance *= 2) {
       const ExprId other = made(Operation::Sub, rank, number(distance));
       const Value before = halves(CollectiveOp::Shuffle, value, other);

@@ -14,10 +14,8 @@ constexpr std::uint32_t kWarp = 32;
 
 // How many have about that many invocations together, and whole warps where that is possible.
 std::uint32_t groups_of(const Program& program) {
-  const auto& size = program.workgroup_size;
-  const std::uint64_t row = std::uint64_t{size[0]} * size[1];
-  if (row > kWorkgroup || row * size[2] > kWorkgroup / 2 || !has_free_workgroups(program)) return 1;
-  const auto count = static_cast<std::uint32_t>(row * size[2]);
+  if (invocations_of(program) > kWorkgroup / 2 || !has_free_workgroups(program)) return 1;
+  const auto count = static_cast<std::uint32_t>(invocations_of(program));
   const std::uint32_t most = kWorkgroup / count;
   for (std::uint32_t fewer = most; fewer > 1; --fewer) {
     if (fewer * count % kWarp == 0) return fewer;

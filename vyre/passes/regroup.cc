@@ -13,13 +13,11 @@ bool has_free_workgroups(const Program& program) {
   return std::ranges::none_of(
              program.buffers,
              [](const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }) &&
-         std::ranges::none_of(program.body.stmts, [](const Stmt& stmt) {
-           return waits(stmt);
-         });
+         std::ranges::none_of(program.body.stmts, [](const Stmt& stmt) { return waits(stmt); });
 }
 
 Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
-  struct Ids {
+  struct Writer {
     Draft& draft;
     const std::array<std::uint32_t, 3>& before;
     std::vector<ExprId> memo;
@@ -41,7 +39,7 @@ Program regrouped(const Program& program, std::array<std::uint32_t, 3> size) {
   Program from = program;
   from.workgroup_size = size;
   Draft draft(from, kFold | kAlgebra | kStrength);
-  Ids pass{draft, program.workgroup_size, std::vector<ExprId>(program.body.exprs.size())};
+  Writer pass{draft, program.workgroup_size, std::vector<ExprId>(program.body.exprs.size())};
   rewrite(draft, pass);
   Program result = std::move(draft).finish();
   if (result.body == program.body) return result;

@@ -71,7 +71,8 @@ std::vector<Uses> uses_of(const Program& program) {
     visit(
         body.stmts[i], [&](const Store& store) { use(store.buffer, i, false); },
         [&](const Atomic& atomic) { use(atomic.buffer, i, atomic.result.exists()); },
-        Nothing<Let, Assign, If, For, Block, Break, Return, Barrier, Collective, SetElement, Continue>{});
+        Nothing<Let, Assign, If, For, Block, Break, Return, Barrier, Collective, SetElement,
+                Continue>{});
   }
   return uses;
 }
@@ -106,12 +107,11 @@ std::vector<bool> find_seen(const Program& program) {
   const Body& body = program.body;
   const std::vector<Uses> uses = uses_of(program);
   const std::vector<StmtId> ends = ends_of_blocks(body);
-  const auto& size = program.workgroup_size;
   const auto is_filled = [&](std::size_t i) {
     const Uses& use = uses[i];
     const Store* store = std::get_if<Store>(&body.stmts[use.first]);
     const StmtId end = ends[use.first];
-    if (program.buffers[i].count > std::uint64_t{size[0]} * size[1] * size[2] || store == nullptr ||
+    if (program.buffers[i].count > invocations_of(program) || store == nullptr ||
         store->buffer.index != i || use.load <= use.first || use.last >= end.index ||
         !is_own_number(program, store->index)) {
       return false;

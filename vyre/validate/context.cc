@@ -43,6 +43,13 @@ Place Context::root(std::uint32_t stmt, std::size_t k) const {
   return {Place::Use, stmt, use - 1};
 }
 
+bool Context::is_while(StmtId branch) const {
+  if (positions_ == nullptr || branch.index == 0) return false;
+  const StmtId loop{branch.index - 1};
+  return std::holds_alternative<For>(body[loop]) &&
+         span_of({Place::Head, loop.index}).begin == span_of({Place::Head, branch.index}).begin;
+}
+
 std::string Context::where(StmtId cause) const {
   return positions_ != nullptr ? "in line {line}" : "at " + vyre::path_of(body, cause);
 }

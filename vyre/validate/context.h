@@ -96,6 +96,9 @@ class Context {
   // The place of root number `k` of a statement.
   Place root(std::uint32_t stmt, std::size_t k) const;
 
+  // Whether it is the `if` with which the loop that `while` stands for ends.
+  bool is_while(StmtId branch) const;
+
   // The place of a cause, for the problem: "in line 7", or "at body[3]" without a source.
   std::string where(StmtId cause) const;
 

@@ -69,7 +69,7 @@ class LawCheck {
   void check_shape() {
     const DataType output = signature_.output;
     require(!is_array(output) && std::ranges::none_of(signature_.inputs, &is_array),
-            "it takes or gives an array, of which formulas would be too large");
+            "it takes or gives an array, and laws are about numbers and vectors");
     switch (law_.kind) {
       case LawKind::Commutative:
       case LawKind::SelfInverse: require(pairs(), "it needs two inputs of one type"); break;

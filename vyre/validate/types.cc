@@ -135,6 +135,28 @@ class TypeCheck {
     context_.report<Message>(context_.root(stmt, k), arguments..., got);
   }
 
+  // The same of a value that becomes that of something with a name; other messages for arrays,
+  // which are not cast, and for the inverse of a bool.
+  template <class Message, class OfArray, class OfNot>
+  void require_kept(std::uint32_t stmt, std::size_t k, DataType wanted, const std::string& name) {
+    const ExprId id = roots(body_.stmts[stmt]).ids[k];
+    const Expr& value = body_[id];
+    if (is_array(wanted) || is_array(type(id))) {
+      require<OfArray>(stmt, k, wanted, name, wanted);
+    } else if (wanted == DataType::Bool && value.op == Operation::LogicalNot &&
+               type(value.args[0]) == DataType::Bool) {
+      std::string truth = shorten(print_expr(body_, context_.buffers, value.args[0], 40));
+      if (!is_form(body_[value.args[0]].op)) truth = "(" + truth + ")";
+      context_.report<OfNot>(context_.root(stmt, k), name, wanted, type(id), truth);
+    } else {
+      require<Message>(stmt, k, wanted, name, wanted);
+    }
+  }
+  void require_stored(std::uint32_t stmt, DataType wanted, const std::string& name) {
+    require_kept<message::stored_type, message::stored_array, message::stored_not>(stmt, 1, wanted,
+                                                                                   name);
+  }
+
   // What types decide in a statement, and which buffers it may store to and update.
   void check_statement(std::uint32_t i) {
     visit(
@@ -151,7 +173,8 @@ class TypeCheck {
         [&](const Assign& assign) {
           if (!assign.local.exists()) return;
           const DataType target = context_.types[assign.local];
-          require<message::assigned_type>(i, 0, target, body_[assign.local].name, target);
+          require_kept<message::assigned_type, message::assigned_array, message::assigned_not>(
+              i, 0, target, body_[assign.local].name);
         },
         [&](const Store& store) {
           if (!store.buffer.exists()) return;
@@ -162,7 +185,7 @@ class TypeCheck {
             context_.report<message::store_to_read_only>({Place::Accessed, i}, buffer.name,
                                                          text(buffer.access));
           }
-          require<message::stored_type>(i, 1, element, buffer.name, element);
+          require_stored(i, element, buffer.name);
         },
         [&](const Atomic& atomic) {
           if (!atomic.buffer.exists()) return;
@@ -210,7 +233,7 @@ class TypeCheck {
           if (!is_array(array)) {
             context_.report<message::indexed_local>({Place::Local, i}, name, array);
           } else {
-            require<message::stored_type>(i, 1, element_type(array), name, element_type(array));
+            require_stored(i, element_type(array), name);
           }
         },
         [&](const Collective& collective) {

@@ -10,22 +10,27 @@
 namespace vyre {
 namespace {
 
-bool is_barrier(const Stmt& stmt) {
-  return std::holds_alternative<Barrier>(stmt) || std::holds_alternative<Collective>(stmt);
+// How a message calls what all invocations take part in.
+std::string name_of(const Stmt& stmt) {
+  const Collective* collective = std::get_if<Collective>(&stmt);
+  return collective == nullptr ? "barrier" : "`" + std::string(info(collective->op).text) + "`";
 }
 
 // Names the branch at which control flow diverges and the value that makes it diverge.
 std::string reason(const Context& context, const Divergence& divergence) {
   const Body& body = context.body;
   const bool at_if = std::holds_alternative<If>(body[divergence.branch]);
+  const std::string_view word = context.is_while(divergence.branch) ? "while"
+                                : at_if                             ? "if"
+                                                                    : "for";
   std::string value = "the result of an atomic, `";
   if (divergence.source.exists()) {
     value = "`" + print_expr(body, context.buffers, divergence.source, 40);
   } else {
     value += body[divergence.result].name;
   }
-  return std::string(at_if ? "the `if` " : "the `for` ") + context.where(divergence.branch) +
-         " depends on " + shorten(value, 80) + "`";
+  return "the `" + std::string(word) + "` " + context.where(divergence.branch) + " depends on " +
+         shorten(value, 80) + "`";
 }
 
 // All invocations take the value of the same one.
@@ -42,13 +47,13 @@ void check_broadcast(Context& context, const Uniformity& uniformity, std::uint32
 
 void check_uniformity(Context& context) {
   const std::vector<Stmt>& stmts = context.body.stmts;
-  if (context.program == nullptr || std::ranges::none_of(stmts, is_barrier)) return;
+  if (context.program == nullptr || std::ranges::none_of(stmts, waits)) return;
   const Uniformity uniformity = uniformity_of(context.body, context.buffers);
   // One branch may make many barriers wrong: it is one mistake, reported at the first of them.
   std::vector<bool> reported(stmts.size());
   std::uint32_t explained = Uniformity::kUniform;  // barriers of one stretch have one cause
   for (std::uint32_t i = 0; i < stmts.size() && !context.full(); ++i) {
-    if (!is_barrier(stmts[i])) continue;
+    if (!waits(stmts[i])) continue;
     check_broadcast(context, uniformity, i);
     if (uniformity[StmtId{i}]) continue;
     const std::uint32_t flow = uniformity.flows[i];
@@ -57,8 +62,9 @@ void check_uniformity(Context& context) {
     const Divergence divergence = divergence_of(uniformity, StmtId{i});
     if (reported[divergence.branch.index]) continue;
     reported[divergence.branch.index] = true;
-    context.add(diagnose<message::divergent_barrier>(reason(context, divergence)), {Place::Head, i},
-                Place(Place::Head, divergence.branch.index));
+    context.add(
+        diagnose<message::divergent_barrier>(name_of(stmts[i]), reason(context, divergence)),
+        {Place::Head, i}, Place(Place::Head, divergence.branch.index));
   }
 }
 

@@ -303,14 +303,19 @@ class Looker {
     if (!is_constant(number)) return;
     const Bits bits{{static_cast<std::uint32_t>(number.lo)}};
     const DataType type = loaded_type(element);
-    const Bits kept = load_element(element, std::as_bytes(std::span(bits.lanes)), 0);
+    const Bits kept = kept_by(element, bits);
     if (kept == bits) return;
     const unsigned width = lane_bits(element);
     const std::int64_t least = has_sign(element) ? -(std::int64_t{1} << (width - 1)) : 0;
     const std::int64_t most = least + (std::int64_t{1} << width) - 1;
-    context_.report<message::cut_number>(context_.root(stmt_, 1), number_text(number.lo, type),
-                                         argument_text(element), number_text(kept.lanes[0], type),
-                                         least, most);
+    const Place place = context_.root(stmt_, 1);
+    std::string written = number_text(number.lo, type);
+    if (item_.positions != nullptr && !has_sign(type)) {
+      const std::string_view text = item_.text(item_.use(stmt_, place.use));
+      if (text.starts_with('-')) written = "`" + shorten(text) + "`";
+    }
+    context_.report<message::cut_number>(place, written, argument_text(element),
+                                         number_text(kept.lanes[0], type), least, most);
   }
 
   const Written& item_;

@@ -2,6 +2,7 @@
 #include "vyre/warnings/checks.h"
 
 #include "vyre/base/text.h"
+#include "vyre/ir/run.h"
 #include "vyre/ir/uniformity.h"
 
 namespace vyre {
@@ -29,8 +30,7 @@ bool loads_from(const Body& body, ExprId value, BufferId buffer) {
 void check_stores(const Written& item) {
   Context& context = item.context;
   if (context.program == nullptr) return;
-  const std::array<std::uint32_t, 3>& size = context.program->workgroup_size;
-  if (std::uint64_t{size[0]} * size[1] * size[2] == 1) return;
+  if (invocations_of(*context.program) == 1) return;
   const Body& body = context.body;
   const Uniformity surely = uniformity_of(body, context.buffers);
   // What differs for sure: a value that comes from one element does not, unless the element is the

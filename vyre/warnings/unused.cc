@@ -61,10 +61,6 @@ void check_unused(const Written& item) {
     if (atomic != nullptr && atomic->op == AtomicOp::Load && !atomic->result.exists()) {
       context.report<message::unused_value>({Place::Head, i}, info(atomic->op).text);
     }
-    const Collective* collective = std::get_if<Collective>(&stmt);
-    if (collective != nullptr && !collective->result.exists()) {
-      context.report<message::unused_value>({Place::Head, i}, info(collective->op).text);
-    }
   }
   if (body.stmts.empty()) return;  // not written yet
   std::vector<bool> used(context.buffers.size());

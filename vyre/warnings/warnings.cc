@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "vyre/text/lexer.h"
 #include "vyre/warnings/checks.h"
@@ -58,6 +59,19 @@ Allowed allowed_in(const Source& source) {
   return allowed;
 }
 
+// Keeps one warning of a code at a place: `w[9] += 1` has its index twice. A number that does not
+// fit is not also one without a sign.
+void drop_repeated(std::vector<Diagnostic>& found) {
+  std::set<std::tuple<Code, std::string, std::uint32_t, std::uint32_t, std::string>> seen;
+  std::erase_if(found, [&](const Diagnostic& each) {
+    const auto key = [&](Code code) {
+      return std::tuple(code, each.file, each.line, each.column, each.path);
+    };
+    if (each.code == Code::L006 && seen.contains(key(Code::L010))) return true;
+    return !seen.insert(key(each.code)).second;
+  });
+}
+
 void check_item(const Loaded& loaded, const Callees& callees, std::size_t item,
                 Findings& findings) {
   const ItemPositions* positions = loaded.positions.empty() ? nullptr : &loaded.positions[item];
@@ -88,6 +102,7 @@ std::vector<Diagnostic> warnings_of(const Loaded& loaded, std::span<const std::s
     const auto line = allowed.find({each.file, each.line});
     return line != allowed.end() && line->second.contains(name(each.code));
   });
+  drop_repeated(found);
   for (Diagnostic& each : found) {
     each.is_warning = true;
     if (each.file.empty()) each.file = loaded.source.file;

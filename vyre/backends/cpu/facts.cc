@@ -4,6 +4,7 @@
 
 #include "vyre/backends/cpu/ops.h"
 #include "vyre/backends/cpu/target.h"
+#include "vyre/ir/run.h"
 #include "vyre/ir/walk.h"
 
 namespace vyre {
@@ -57,7 +58,7 @@ CpuFacts::CpuFacts(const Lowered& lowered)
 
 void CpuFacts::find_layout() {
   const auto& size = program.workgroup_size;
-  const std::uint64_t invocations = std::uint64_t{size[0]} * size[1] * size[2];
+  const std::uint64_t invocations = invocations_of(program);
   layout.in_rows = size[0] % width == 0 || (size[1] == 1 && size[2] == 1);
   layout.rows = layout.in_rows ? std::uint64_t{size[1]} * size[2] : 1;
   layout.row_invocations = invocations / layout.rows;
@@ -130,7 +131,8 @@ bool CpuFacts::splits(StmtId id) const {
   visit(
       body[id], [&](const If& branch) { apart = !is_scalar(branch.condition); },
       [&](const For& loop) { apart = !is_scalar(loop.from) || !is_scalar(loop.to); },
-      Nothing<Let, Assign, Store, Atomic, Block, Break, Return, Barrier, Collective, SetElement, Continue>());
+      Nothing<Let, Assign, Store, Atomic, Block, Break, Return, Barrier, Collective, SetElement,
+              Continue>());
   return apart;
 }
 
@@ -152,7 +154,8 @@ void CpuFacts::find_leaving() {
           own.some_return = own.returns && own.some_leave_loop;
           own.breaks = own.some_break = false;
         },
-        Nothing<Let, Assign, Store, Atomic, If, Block, Barrier, Collective, SetElement, Continue>());
+        Nothing<Let, Assign, Store, Atomic, If, Block, Barrier, Collective, SetElement,
+                Continue>());
     if (!owner(id).exists()) continue;
     Leaving& outer = leaving[owner(id).index];
     outer.returns = outer.returns || own.returns;

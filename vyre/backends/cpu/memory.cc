@@ -31,16 +31,9 @@ constexpr std::size_t kMaxPermuted = 4;
 // The values of a table, and zeros after them.
 std::vector<std::uint32_t> words_of(const BufferDecl& table, std::size_t count) {
   const std::span<const std::byte> bytes = table.contents.bytes();
-  const std::uint32_t size = stride(table.element);
-  const unsigned rest = 32 - 8 * size;
   std::vector<std::uint32_t> words(count);
-  for (std::size_t i = 0; i < bytes.size() / size; ++i) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, bytes.data() + i * size, size);
-    word <<= rest;
-    words[i] = has_sign(table.element)
-                   ? static_cast<std::uint32_t>(static_cast<std::int32_t>(word) >> rest)
-                   : word >> rest;
+  for (std::size_t i = 0; i < bytes.size() / stride(table.element); ++i) {
+    words[i] = load_element(table.element, bytes, i).lanes[0];
   }
   return words;
 }

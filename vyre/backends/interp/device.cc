@@ -19,8 +19,9 @@ struct HostMemory : DeviceMemory {
   ZeroedArray<std::byte> bytes;
 };
 
-// What the locals of the invocations of a workgroup may take together.
-constexpr std::uint64_t kMaxStateBytes = std::uint64_t{256} << 20;
+// What the locals of the invocations of a workgroup may take together. Those of 1024, as many as a
+// GPU has, fit with all the arrays that a body may have, of whose elements each takes a Bits.
+constexpr std::uint64_t kMaxStateBytes = std::uint64_t{512} << 20;
 
 std::string device_name() {
   return "reference interpreter on " +
@@ -99,8 +100,7 @@ class InterpDevice : public Device {
 Result<Script> load_script(const Linked& linked) {
   Script script = make_script(linked);
   const Program& program = linked.program();
-  const std::uint64_t bytes = script.state_bytes() * program.workgroup_size[0] *
-                              program.workgroup_size[1] * program.workgroup_size[2];
+  const std::uint64_t bytes = script.state_bytes() * invocations_of(program);
   if (bytes > kMaxStateBytes) {
     return diagnose<message::large_state>(program.name, bytes, device_name(), kMaxStateBytes);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vyre/ir/eval.h"
+#include "vyre/ir/run.h"
 #include "vyre/ir/typing.h"
 
 namespace vyre {
@@ -22,8 +23,7 @@ constexpr std::uint32_t kFull = 0xffffffff;
 Operand literal(std::uint64_t value) { return PtxCode::literal(value); }
 
 std::uint32_t threads_of(const Program& program) {
-  const auto& size = program.workgroup_size;
-  return size[0] * size[1] * size[2];
+  return static_cast<std::uint32_t>(invocations_of(program));
 }
 std::uint32_t warps_of(std::uint32_t threads) { return (threads + kPtxWarp - 1) / kPtxWarp; }
 
@@ -443,7 +443,7 @@ PtxValue PtxCollectives::before(const PtxAddress& totals, PtxValue nothing) {
   const std::uint32_t count = of_all ? warps_ : warps_ - 1;
   const std::uint32_t each = kVector / stride(type);
   PtxValue sum = nothing;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < count; i += each) {
     std::vector<Operand> parts;
     const std::uint32_t end = std::min(count - i, each);
     for (std::uint32_t k = 0; k < each; ++k) parts.push_back(code_.fresh(ptx_kind(type)));
@@ -458,7 +458,6 @@ PtxValue PtxCollectives::before(const PtxAddress& totals, PtxValue nothing) {
         sum = joined(sum, total, is_before);
       }
     }
-    i += end - 1;
   }
   return sum;
 }

@@ -355,21 +355,17 @@ void PtxWriter::update(const Atomic& stmt) {
     const Operand from = code_.in_register(operand, Kind::Word);
     return code_.put_if(condition, "st.relaxed.gpu.", space, name, to, ", ", from);
   }
-  if (stmt.op == AtomicOp::Load) {
-    const Operand now =
-        condition.exists() ? code_.unknown_zero(Kind::Word) : code_.fresh(Kind::Word);
-    code_.put_if(condition, "ld.relaxed.gpu.", space, name, now, ", ", to);
-    if (stmt.result.exists()) bind(stmt.result, {types_[stmt.result], false, {now}});
-    return;
-  }
   if (!stmt.result.exists() && info(stmt.op).order == AtomicOrder::Any) {
     code_.put_if(condition, "red.", space, name, to, ", ", operand);
     return;
   }
-  const Operand old = code_.fresh(Kind::Word);
-  if (condition.exists()) code_.move(old, literal(0));
-  const std::string_view comma = expected.exists() ? ", " : "";
-  code_.put_if(condition, "atom.", space, name, old, ", ", to, ", ", expected, comma, operand);
+  const Operand old = condition.exists() ? code_.unknown_zero(Kind::Word) : code_.fresh(Kind::Word);
+  if (stmt.op == AtomicOp::Load) {
+    code_.put_if(condition, "ld.relaxed.gpu.", space, name, old, ", ", to);
+  } else {
+    const std::string_view comma = expected.exists() ? ", " : "";
+    code_.put_if(condition, "atom.", space, name, old, ", ", to, ", ", expected, comma, operand);
+  }
   if (stmt.result.exists()) bind(stmt.result, {types_[stmt.result], false, {old}});
 }
 

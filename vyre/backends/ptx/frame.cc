@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "vyre/backends/ptx/collective.h"
+#include "vyre/ir/run.h"
 
 namespace vyre {
 namespace {
@@ -49,8 +50,7 @@ std::vector<bool> find_uniform(const Lowered& lowered) {
 // Where threads wait for each other others should run, and several invocations in each take
 // registers from them.
 std::string room(const Lowered& lowered) {
-  const auto& block = lowered.program.workgroup_size;
-  const std::uint32_t blocks = kResident / (block[0] * block[1] * block[2]);
+  const std::uint64_t blocks = kResident / invocations_of(lowered.program);
   const LaunchShape& launch = lowered.launch;
   const bool any_waits = std::ranges::any_of(lowered.program.body.stmts, &waits);
   if (launch.copies == 1 || launch.steps > 1 || !any_waits || blocks < 2) return {};
@@ -65,9 +65,8 @@ PtxFrame::PtxFrame(PtxCode& code, const Lowered& lowered, std::string_view entry
       lowered_(lowered),
       program_(lowered.program),
       entry_(entry.empty() ? "vyre_" + lowered.program.name.substr(0, 200) : std::string(entry)) {
-  for (std::string_view name :
-       {"first_block_x", "first_block_y", "first_block_z", "workgroups_x", "workgroups_y",
-        "workgroups_z", "shared_memory"}) {
+  for (std::string_view name : {"first_block_x", "first_block_y", "first_block_z", "workgroups_x",
+                                "workgroups_y", "workgroups_z", "shared_memory"}) {
     code.unique(name);
   }
   for (std::size_t i = 0; i < lowered.launch.limits.size(); ++i) {
@@ -154,9 +153,8 @@ void PtxFrame::put_parameters() {
 }
 
 bool PtxFrame::counts_workgroups() const {
-  return std::ranges::any_of(program_.body.exprs, [](const Expr& expr) {
-    return expr.op == Operation::NumWorkgroups;
-  });
+  return std::ranges::any_of(program_.body.exprs,
+                             [](const Expr& expr) { return expr.op == Operation::NumWorkgroups; });
 }
 
 // A block of threads is a workgroup.
@@ -238,8 +236,8 @@ void PtxFrame::put_tables() {
     memory[i].space = is_const ? PtxSpace::Const : PtxSpace::Global;
     memory[i].address = code_.named(is_const ? Kind::Word : Kind::Wide, buffer.name, false);
     code_.put(is_const ? "mov.u32 " : "mov.u64 ", memory[i].address, ", ", name);
-    tables_ += (is_const ? ".const .align 16 .b32 " : ".global .align 16 .b32 ") + name +
-               words_of(buffer);
+    tables_ +=
+        (is_const ? ".const .align 16 .b32 " : ".global .align 16 .b32 ") + name + words_of(buffer);
   }
 }
 
@@ -256,7 +254,7 @@ PtxKernel PtxFrame::kernel() const {
   if (shared_bytes_ > kPtxMaxStaticShared) {
     kernel.dynamic_shared = shared_bytes_;
     kernel.text += "// bytes of shared memory to ask for at a launch: " + bytes +
-                  "\n.extern .shared .align 16 .b8 " + entry_ + "_shared[];\n";
+                   "\n.extern .shared .align 16 .b8 " + entry_ + "_shared[];\n";
   } else if (shared_bytes_ > 0) {
     inside += "\t.shared .align 16 .b8 shared_memory[" + bytes + "];\n";
   }

@@ -1,6 +1,7 @@
 #include "vyre/backends/ptx/target.h"
 
 #include "vyre/backends/ptx/collective.h"
+#include "vyre/ir/run.h"
 
 namespace vyre {
 
@@ -27,12 +28,8 @@ std::uint64_t ptx_shared_bytes(const BufferDecl& buffer) {
 
 std::optional<Diagnostic> ptx_refuses(const Program& program) {
   const auto& size = program.workgroup_size;
-  const std::uint64_t threads = std::uint64_t{size[0]} * size[1];
-  // Each factor has 32 bits.
-  if (threads > kPtxMaxThreads || threads * size[2] > kPtxMaxThreads) {
-    const std::uint64_t most = ~std::uint64_t{0};
-    const std::uint64_t all = threads > most / size[2] ? most : threads * size[2];
-    return diagnose<message::large_workgroup>(program.name, all, "a GPU", kPtxMaxThreads);
+  if (const std::uint64_t threads = invocations_of(program); threads > kPtxMaxThreads) {
+    return diagnose<message::large_workgroup>(program.name, threads, "a GPU", kPtxMaxThreads);
   }
   if (size[2] > kPtxMaxThreadsZ) {
     return diagnose<message::large_axis>(program.name, size[2], "z", "a GPU", kPtxMaxThreadsZ);
