@@ -66,7 +66,7 @@ class Checking : public NoWatch {
   Checking(const Script& script, const Claims& claims, Totals& totals)
       : script_(script), claims_(claims), totals_(totals) {}
 
-  void end_step(const Step& step, const Frame& frame) {
+  void end_step(const Step& step, const BodyFrame& frame) {
     for (std::uint32_t i = step.first; i < step.last && wrong.empty(); ++i) {
       const Node& node = script_.body.nodes[i];
       const auto claim = claims_.find({step.stmt, node.id});

@@ -242,7 +242,7 @@ class Claims : public NoWatch {
   }
 
   void begin_step(const Step&, std::uint32_t invocation) { invocation_ = invocation; }
-  void end_step(const Step& step, const Frame& frame) {
+  void end_step(const Step& step, const BodyFrame& frame) {
     using Kind = Step::Kind;
     if (step.kind == Kind::Again || step.kind == Kind::Jump || step.stmt >= loops_.size()) return;
     std::vector<std::uint32_t> place{step.stmt};

@@ -417,16 +417,16 @@ struct Diary : TraceVisitor {
     }
     seen.push_back(line);
   }
-  void receive(const Step& step, const Frame& frame) override {
+  void receive(const Step& step, const BodyFrame& frame) override {
     seen.push_back("receive " + std::to_string(frame.locals[step.local.index].lanes[0]));
   }
-  bool enter(const Step& caller, std::uint32_t op, const Frame& frame) override {
+  bool enter(const Step& caller, std::uint32_t op, const BodyFrame& frame) override {
     const std::string& id = script.linked.ops()[op]->id;
     seen.push_back(std::to_string(caller.stmt) + " enter " + id + " " +
                    std::to_string(frame.locals[0].lanes[0]));
     return entered.contains(id);
   }
-  void leave(std::uint32_t op, const Frame& frame, ExprId result) override {
+  void leave(std::uint32_t op, const BodyFrame& frame, ExprId result) override {
     seen.push_back("leave " + script.linked.ops()[op]->id + " " +
                    std::to_string(frame.values[result.index].lanes[0]));
   }
