@@ -96,13 +96,13 @@ std::vector<Diagnostic> warnings_of(const Loaded& loaded, std::span<const std::s
   std::vector<Diagnostic> found = loaded.positions.empty()
                                       ? std::move(findings).unlocated()
                                       : std::move(findings).located(loaded.source);
+  drop_repeated(found);
   Allowed allowed;
   if (!loaded.positions.empty()) allowed = allowed_in(loaded.source);
   std::erase_if(found, [&](const Diagnostic& each) {
     const auto line = allowed.find({each.file, each.line});
     return line != allowed.end() && line->second.contains(name(each.code));
   });
-  drop_repeated(found);
   for (Diagnostic& each : found) {
     each.is_warning = true;
     if (each.file.empty()) each.file = loaded.source.file;
