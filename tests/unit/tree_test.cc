@@ -118,8 +118,7 @@ TEST(Tree, BackendsCallNoPasses) {
 TEST(Tree, EveryStructHasANameOfItsOwn) {
   std::map<std::string, std::string> places;
   for (const char* root : {"/vyre", "/tools"}) {
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(source_root() + root)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source_root() + root)) {
       const std::string extension = entry.path().extension();
       if (extension != ".h" && extension != ".cc") continue;
       bool is_local = false;  // in a namespace without a name

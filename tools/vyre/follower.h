@@ -84,7 +84,8 @@ class Follower : TraceVisitor {
   void say_condition(const TracedStep& traced, Event& event) const;
   void say_test(const TracedStep& traced, Event& event) const;
   void say_round(const TracedStep& traced, Event& event);
-  void say_range(LocalId variable, const BodyFrame& frame, std::string_view end, Event& event) const;
+  void say_range(LocalId variable, const BodyFrame& frame, std::string_view end,
+                 Event& event) const;
   void say_return(const TracedStep& traced, Event& event) const;
 
   const Listing& here() const { return *levels_.back().listing; }

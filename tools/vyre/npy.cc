@@ -160,7 +160,8 @@ Result<Bytes> read_npy(const BufferDecl& buffer, std::span<const std::byte> file
   for (std::uint64_t axis : header->shape) size = std::min<Wide>(size, data.size() + 1) * axis;
   if (size != data.size()) {
     return bad("its shape is (" + shape_text(*header) + ") of `" + std::string(layout.descr) +
-               "`, and " + plural(data.size(), "byte") + (data.size() == 1 ? " follows" : " follow"));
+               "`, and " + plural(data.size(), "byte") +
+               (data.size() == 1 ? " follows" : " follow"));
   }
   if (type != DataType::Bool) return Bytes(data.begin(), data.end());
   if (Wide{data.size()} * stride(type) > budget) {

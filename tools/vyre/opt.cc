@@ -229,19 +229,23 @@ Explained explain_bounds(const Lowered& variant, const Linked& source, std::stri
     std::string why = reason(shown, data, access);
     if (width > 1) why += (why.empty() ? "" : "; ") + std::to_string(width) + " elements at once";
     ++counts[number];
-    rows.push_back({place_text(lines, path) + ": " + kind + " " + buffer + "[" + index + "]", shape, verdict, why});
+    rows.push_back({place_text(lines, path) + ": " + kind + " " + buffer + "[" + index + "]", shape,
+                    verdict, why});
     JsonObject each;
-    each.add("line", lines.first).add("end_line", lines.last).add("path", path).add("kind", kind).add("buffer", buffer);
+    each.add("line", lines.first)
+        .add("end_line", lines.last)
+        .add("path", path)
+        .add("kind", kind)
+        .add("buffer", buffer);
     each.add("index", index).add("shape", shape).add("verdict", verdict).add("reason", why);
     each.add("elements", width);
     accesses.add(each);
   }
   Explained explained;
   explained.text = program.name + (file.empty() ? "" : " in " + path_text(file)) + ": " +
-                   std::to_string(rows.size()) +
-                   (rows.size() == 1 ? " access, " : " accesses, ") + std::to_string(counts[1]) +
-                   " proved, " + std::to_string(counts[2]) + " specialised, " +
-                   std::to_string(counts[0]) + " checked\n" + aligned(rows);
+                   std::to_string(rows.size()) + (rows.size() == 1 ? " access, " : " accesses, ") +
+                   std::to_string(counts[1]) + " proved, " + std::to_string(counts[2]) +
+                   " specialised, " + std::to_string(counts[0]) + " checked\n" + aligned(rows);
   JsonList products;
   for (const std::string& product : whole_products(variant, shown)) {
     explained.text += "  both halves of the product of `" + product + "` at once\n";
@@ -303,8 +307,7 @@ Result<OptPlan> read_opt_plan(const Invocation& invocation) {
   append(wrong, target.diagnostics());
   if (target) plan.target = *target;
   plan.explains = invocation.has("--explain-bounds");
-  plan.dispatched =
-      invocation.has("--grid") || invocation.has("--over") || invocation.has("--in");
+  plan.dispatched = invocation.has("--grid") || invocation.has("--over") || invocation.has("--in");
   for (std::string_view other : {"--pass", "--print-after"}) {
     if (plan.dispatched && invocation.has(other)) {
       const std::string_view one = invocation.has("--grid")   ? "--grid"

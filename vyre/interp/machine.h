@@ -334,7 +334,8 @@ class Machine {
       elements_[memory.buffer].bytes = memory.all.data() + kept * memory.bytes;
       if (!keeps_all_) std::ranges::fill(memory.all, kUndefined);
     }
-    const BodyFrame frame{&script_.body, locals_.data() + kept * script_.body.locals, values_.data()};
+    const BodyFrame frame{&script_.body, locals_.data() + kept * script_.body.locals,
+                          values_.data()};
     return advance(frame, pcs_[kept], interleaved_);
   }
 

@@ -1,11 +1,11 @@
 // Finds data races, and outputs that depend on the order of atomics.
 //
 // Every access that a run executes is entered into shadow memory: for each element, per kind of
-// access (read, write, atomic, atomic load), whether no workgroup, one, or more than one did it, and the same
-// for the invocations of the current workgroup since its last barrier. That is all that is needed
-// to see whether a pair of unordered, conflicting accesses exists, in whatever order they come. A
-// second run then watches the elements that race and finds out who accessed them: all of them, or
-// where there are very many, some of each set of places that have an element in common.
+// access (read, write, atomic, atomic load), whether no workgroup, one, or more than one did it,
+// and the same for the invocations of the current workgroup since its last barrier. That is all
+// that is needed to see whether a pair of unordered, conflicting accesses exists, in whatever order
+// they come. A second run then watches the elements that race and finds out who accessed them: all
+// of them, or where there are very many, some of each set of places that have an element in common.
 #pragma once
 
 #include <cstddef>

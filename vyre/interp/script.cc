@@ -126,10 +126,8 @@ class ScriptMaker {
           return Step{.kind = Kind::Jump};
         },
         [](const SetElement& set) {
-          return Step{.kind = Kind::SetElement,
-                      .local = set.local,
-                      .index = set.index,
-                      .value = set.value};
+          return Step{
+              .kind = Kind::SetElement, .local = set.local, .index = set.index, .value = set.value};
         },
         [&](const Collective& collective) {
           return Step{.kind = Kind::Collective,

@@ -1,5 +1,5 @@
-// Operations, atomics, collectives, statements and laws as enums with the facts of their rows in ops.def and
-// laws.def. The value of an enumerator is its tag in the wire format.
+// Operations, atomics, collectives, statements and laws as enums with the facts of their rows in
+// ops.def and laws.def. The value of an enumerator is its tag in the wire format.
 #pragma once
 
 #include <algorithm>

@@ -139,7 +139,8 @@ class Judge {
       visit(
           body[id], [&](const Store& store) { judge({id, {}, store.buffer, store.index}); },
           [&](const Atomic& atomic) { judge({id, {}, atomic.buffer, atomic.index}); },
-          Nothing<Let, Assign, If, For, Block, Break, Return, Barrier, Collective, SetElement, Continue>{});
+          Nothing<Let, Assign, If, For, Block, Break, Return, Barrier, Collective, SetElement,
+                  Continue>{});
       if (each) each(id, always_, bounds_);
     }
     if (exact_) assume_facts();

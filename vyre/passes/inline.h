@@ -1,5 +1,5 @@
-// Expands calls, so that a program is one body without any; and what is only written, not run: arrays
-// become private memory, tables constant memory, and `continue` becomes branches.
+// Expands calls, so that a program is one body without any; and what is only written, not run:
+// arrays become private memory, tables constant memory, and `continue` becomes branches.
 //
 // An op whose body is one `return` becomes that expression, with the arguments in the place of the
 // parameters: the result is what one would have written by hand. The statements of any other op go

@@ -144,7 +144,8 @@ void Ranges::leave_statement(StmtId id) {
       },
       [&](const Block&) { opened(stack_.back().is_coarse); },
       [&](const Break&) { stack_.back().ended = true; },
-      [&](const Return&) { stack_.back().ended = true; }, Nothing<Store, Barrier, SetElement, Continue>{});
+      [&](const Return&) { stack_.back().ended = true; },
+      Nothing<Store, Barrier, SetElement, Continue>{});
   graph_.end_statement();
 }
 

@@ -465,7 +465,7 @@ class Sharing {
       if (const Store* store = std::get_if<Store>(&stmt); store && is_private(store->buffer)) {
         private_stores[store->buffer.index].emplace_back(i);
       } else if (std::holds_alternative<Store>(stmt) || std::holds_alternative<Atomic>(stmt) ||
-          waits(stmt) || std::holds_alternative<Return>(stmt)) {
+                 waits(stmt) || std::holds_alternative<Return>(stmt)) {
         need(StmtId{i});
       } else if (std::holds_alternative<Break>(stmt)) {
         std::uint32_t place = blocks_[i];

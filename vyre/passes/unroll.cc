@@ -64,8 +64,7 @@ class Unroller {
       bool is_plain = true;
       for (std::uint32_t k = i + 1; k < next(body_, StmtId{i}).index; ++k) {
         const Stmt& stmt = body_.stmts[k];
-        is_plain = is_plain && !std::holds_alternative<For>(stmt) &&
-                   !waits(stmt);
+        is_plain = is_plain && !std::holds_alternative<For>(stmt) && !waits(stmt);
         for (ExprId root : roots(stmt)) inside += sizes[root.index];
       }
       if (!is_plain || inside > kMaxPartly) continue;

@@ -63,8 +63,8 @@ struct FileUses {
   std::vector<std::uint32_t> order;
 };
 // The items of the first file come first, in the order of the text. `find` says what ops that are
-// not in the source take and give, for numbers among the arguments of their calls. `uses` is missing
-// where only one file is looked at.
+// not in the source take and give, for numbers among the arguments of their calls. `uses` is
+// missing where only one file is looked at.
 Parsed parse_source(const Source& source, const FindSignature& find = {},
                     const FileUses& uses = {});
 

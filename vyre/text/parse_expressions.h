@@ -115,8 +115,8 @@ class ExpressionParser : protected ValueParser {
   // Whether the current token may start one.
   bool at_constant() const {
     return at(Tok::Number) || at(Tok::LParen) || token_.prefix != nullptr ||
-           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len, Word::Type, Word::Select,
-                                                     Word::True, Word::False}));
+           (at(Tok::Name) && is_one_of(token_.word, {Word::None, Word::Len, Word::Type,
+                                                     Word::Select, Word::True, Word::False}));
   }
 
   // The number at hand, which it does not consume, and the type that its suffix says, or kBare.

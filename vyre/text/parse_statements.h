@@ -575,8 +575,8 @@ class StatementParser : protected ExpressionParser {
     const Span name = token_.span;
     const std::string_view word = spelling();
     const Tok next = lexer_.probe().next_but_comments().kind;
-    const bool is_target = next == Tok::Assign || next == Tok::Update ||
-                           (next == Tok::LBracket && is_bound(word));
+    const bool is_target =
+        next == Tok::Assign || next == Tok::Update || (next == Tok::LBracket && is_bound(word));
     if (word == "while" && !is_target) return parse_while();
     advance();
     if (at(Tok::Assign) || at(Tok::Update)) return parse_assign(name);

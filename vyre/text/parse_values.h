@@ -427,7 +427,7 @@ class ValueParser : protected TokenParser {
   std::vector<Part> parts_;    // of bare values, with types
   std::vector<ExprId> copies_;
   std::vector<ExprId> elements_;
-  std::uint64_t expanded_ = 0;                     // what constants added to the text, written out
+  std::uint64_t expanded_ = 0;  // what constants added to the text, written out
 };
 
 }  // namespace vyre

@@ -85,8 +85,7 @@ std::optional<Lanes> GangWriter::of_lane(StmtId stmt, ExprId id, unsigned lane, 
     const BufferId buffer{expr.imm};
     const ExprId index = expr.args[0];
     const bool is_row = fast_->starts.contains(index) && facts_.shapes[index].stride == 1 &&
-                        facts_.has_constant_words(buffer) &&
-                        fast_->in_bounds.contains({stmt, id});
+                        facts_.has_constant_words(buffer) && fast_->in_bounds.contains({stmt, id});
     if (!is_row) return std::nullopt;
     const Value row = row_address(buffer, index, false);
     return Lanes{DataType::U32, {ir_.load(ir_.i32, ir_.at(ir_.i32, row, lane), 4)}};

@@ -29,7 +29,8 @@ void Frame::load_arguments() {
             get(CpuArgument::GroupsZ, ir.i64)};
   limits = {get(CpuArgument::InvocationsX, ir.i64), get(CpuArgument::InvocationsY, ir.i64)};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const auto which = static_cast<CpuArgument>(static_cast<std::size_t>(CpuArgument::GridX) + axis);
+    const auto which =
+        static_cast<CpuArgument>(static_cast<std::size_t>(CpuArgument::GridX) + axis);
     grid[axis] = ir.trunc(get(which, ir.i64), 32);
   }
   row_size = get(CpuArgument::RowSize, ir.i64);

@@ -74,7 +74,8 @@ Ir::Value Ir::constant_memory(Value value, const char* name) {
 Ir::Value Ir::constant_memory(std::span<const std::byte> bytes, unsigned align, const char* name) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   const Value memory = constant_memory(
-      Value{this, api_.ConstStringInContext(context_, text, static_cast<unsigned>(bytes.size()), 1)},
+      Value{this,
+            api_.ConstStringInContext(context_, text, static_cast<unsigned>(bytes.size()), 1)},
       name);
   api_.SetAlignment(memory.raw_, align);
   return memory;

@@ -102,9 +102,9 @@ class Weights {
         stmt, [&](const If& branch) { total += varies(branch.condition) ? 40 : 8; },
         [&](const For& loop) { total += varies(loop.from) || varies(loop.to) ? 80 : 40; },
         [&](const Store& store) { total += access(store.index, store.buffer, true); },
-        [&](const Atomic&) { total += 60; }, [&](const Barrier&) { total += 60; }, [&](const Collective&) { total += 60; },
-        [&](const Return&) { total += 10; }, [&](const Break&) { total += 10; },
-        Nothing<Let, Assign, Block, SetElement, Continue>());
+        [&](const Atomic&) { total += 60; }, [&](const Barrier&) { total += 60; },
+        [&](const Collective&) { total += 60; }, [&](const Return&) { total += 10; },
+        [&](const Break&) { total += 10; }, Nothing<Let, Assign, Block, SetElement, Continue>());
     return total;
   }
 

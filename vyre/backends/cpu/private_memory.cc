@@ -24,8 +24,7 @@ BufferSlot GangWriter::own_memory(BufferId id) {
   const std::uint64_t vectors =
       std::uint64_t{facts_.program.buffers[id.index].count} * part_count(element);
   const Value gang = gang_ ? gang_ : ir_.wide(0);
-  memory.address =
-      ir_.at(ir_.vector(moves_.part_type(element)), memory.address, gang * vectors);
+  memory.address = ir_.at(ir_.vector(moves_.part_type(element)), memory.address, gang * vectors);
   return memory;
 }
 

@@ -54,8 +54,7 @@ class Finder {
 
   std::optional<Place> place_of(std::uint32_t block, BufferId buffer, ExprId index) const {
     const DataType element = lowered_.program.buffers[buffer.index].element;
-    const bool is_private =
-        lowered_.program.buffers[buffer.index].access == BufferAccess::Private;
+    const bool is_private = lowered_.program.buffers[buffer.index].access == BufferAccess::Private;
     if (min_bytes(element) != 4 || element == DataType::Bool || is_private) return std::nullopt;
     const Shape& shape = lowered_.shapes[index];
     if (shape.kind != Shape::Kind::Linear || shape.stride < 2 ||

@@ -26,7 +26,8 @@ bool is_comparison(Operation op) {
 
 // Whether nothing else accesses the buffer of a store, and rows of it are whole.
 bool may_stream(const CpuFacts& facts, StmtId id, const Store& store) {
-  if (!is_bound(facts.access(store.buffer)) || facts.streamed_bytes(store.buffer) == 0) return false;
+  if (!is_bound(facts.access(store.buffer)) || facts.streamed_bytes(store.buffer) == 0)
+    return false;
   if (facts.kind(store.index) != Kind::Linear) return false;
   const Records::Place* place = facts.records.find(id, {});
   if (facts.shapes[store.index].stride != 1 && place == nullptr) return false;

@@ -394,7 +394,8 @@ void PtxCollectives::store_totals(const Group& group) {
   Operand number = lane_;  // in the lanes of its total
   if (lanes < kPtxWarp) {
     number = code_.word("and", "b32", {lane_, literal(lanes - 1)});
-    const Operand which = code_.word("shr", "u32", {lane_, literal(static_cast<std::uint32_t>(std::countr_zero(lanes)))});
+    const Operand which = code_.word(
+        "shr", "u32", {lane_, literal(static_cast<std::uint32_t>(std::countr_zero(lanes)))});
     to.base = code_.word("mad.lo", "u32", {which, literal(group.bytes), to.base});
   }
   store(to, group.own[0], code_.predicate("setp.eq", "u32", {number, literal(0)}));
@@ -411,7 +412,8 @@ std::vector<PtxValue> PtxCollectives::of_warps(const Group& group) {
   const Operand number = code_.word("and", "b32", {lane_, literal(each - 1)});
   PtxAddress from = slot(group.area, number, type);
   if (count > 1) {
-    const Operand lanes = code_.word("shr", "u32", {lane_, literal(static_cast<std::uint32_t>(std::countr_zero(each)))});
+    const Operand lanes = code_.word(
+        "shr", "u32", {lane_, literal(static_cast<std::uint32_t>(std::countr_zero(each)))});
     const Operand which = code_.word("and", "b32", {lanes, literal(count - 1)});
     from.base = code_.word("mad.lo", "u32", {which, literal(group.bytes), from.base});
   }

@@ -24,13 +24,13 @@ struct PtxFrame {
     bool needs_length = false;
     std::int64_t at = 0;  // bytes from there
   };
-  std::vector<Memory> memory;  // by buffer
-  PtxOperand shared;           // where workgroup memory begins
+  std::vector<Memory> memory;   // by buffer
+  PtxOperand shared;            // where workgroup memory begins
   std::int64_t scratch_at = 0;  // bytes from there to what collectives use
   std::array<PtxOperand, 3> invocation;
   std::array<PtxOperand, 3> workgroup;
   std::array<PtxOperand, 3> local;
-  std::vector<PtxOperand> words;  // of the launch's uniform
+  std::vector<PtxOperand> words;   // of the launch's uniform
   std::array<PtxOperand, 3> grid;  // workgroups of the dispatch
 
   // Writes the instructions that a kernel begins with.
