@@ -308,7 +308,7 @@ class Parser : StatementParser {
     if (!bits || bits->type == DataType::Unknown) return false;
     const auto lanes = std::as_bytes(std::span(bits->bits.lanes));
     bytes.insert(bytes.end(), lanes.begin(), lanes.begin() + stride(element));
-    if (bits->type == loaded_type(element) && load_element(element, lanes, 0) == bits->bits) {
+    if (bits->type == loaded_type(element) && kept_by(element, bits->bits) == bits->bits) {
       return true;
     }
     is_number ? complain_range(value.span, lexer_.text(value.span), element)
