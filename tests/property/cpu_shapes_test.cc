@@ -589,6 +589,67 @@ TEST_F(CpuShapes, ProgramsThatOnceWereWrong) {
     for (const Written& written : once_wrong(random)) check(written);
   }
 }
+// An element of an array is where another load is from, in what the whole workgroup looks at.
+Written element_as_index(std::string_view of, std::string_view use, std::uint32_t invocations,
+                         Random& random) {
+  const auto replace = [](std::string text, std::string_view name, std::string_view by) {
+    for (std::size_t at; (at = text.find(name)) != std::string::npos;) {
+      text.replace(at, name.size(), by);
+    }
+    return text;
+  };
+  Written w;
+  const std::string text = R"(
+const table = [3, 0, 5, 1, 2]
+program elements workgroup(INVOCATIONS) {
+  read       buffer: u32[]
+  read_write out: u32[]
+  let own: u32[4]
+  let array: u32[3]
+  let sum = 0
+  own[buffer[1]] = buffer[4]
+  array[buffer[2]] = buffer[3]
+  USE
+  out[invocation_id.x] = sum + local_id.x
+}
+)";
+  const std::string found = std::string(of) + "[own[buffer[0]]]";
+  w.text = replace(replace(text, "USE", use), "FOUND", found);
+  w.text = replace(w.text, "INVOCATIONS", std::to_string(invocations));
+  w.grid = {2, 1, 1};
+  for (int i = 0; i < 6; ++i) w.contents["buffer"].push_back(between(random, 0, 5));
+  if (!one_in(random, 4)) w.contents["buffer"][0] = w.contents["buffer"][1];
+  w.contents["out"] = words(random, 2 * invocations);
+  return w;
+}
+
+TEST_F(CpuShapes, ElementsOfArraysAsIndices) {
+  constexpr std::string_view kUses[] = {
+      "if FOUND > 1 { barrier sum = FOUND }",
+      "if FOUND { sum = workgroup_add(local_id.x) } else { barrier }",
+      "for k in 0..FOUND { barrier sum = sum + k }",
+      "for k in FOUND..4 { let most = workgroup_max(k ^ local_id.x) sum = sum + most }",
+      "let n = FOUND barrier if n { barrier sum = n }",
+      "while sum < FOUND { barrier sum = sum + 1 }",
+      "for k in 0..3 { own[buffer[k]] = k if FOUND == 0 { continue } barrier sum = sum + FOUND }",
+      "if buffer[5] { let n = FOUND if n < 3 && table[own[n]] > 0 { barrier sum = n } }",
+      "sum = workgroup_add(FOUND + local_id.x)",
+      "sum = workgroup_broadcast(local_id.x * 3, FOUND)",
+      "sum = workgroup_shuffle(local_id.x * 3, FOUND)",
+  };
+  const std::uint64_t some = is_long() ? 1 : 3 * every();
+  Random random(1);
+  for_each_kind([&](std::uint64_t, const std::string&) {
+    for (std::uint32_t invocations : {1u, 7u, 33u, 64u, 100u, 129u, 130u}) {
+      for (std::string_view use : kUses) {
+        for (std::string_view of : {"buffer", "table", "array"}) {
+          if (random.next() % some != 0) continue;
+          check(element_as_index(of, use, invocations, random));
+        }
+      }
+    }
+  });
+}
 TEST_F(CpuShapes, RowsThatOverlap) { check_all(stencil, kCount); }
 TEST_F(CpuShapes, Lookups) { check_all(lookups, kCount / 2); }
 TEST_F(CpuShapes, Records) { check_all(records, kCount); }

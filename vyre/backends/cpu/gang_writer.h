@@ -156,6 +156,9 @@ class GangWriter {
   void save_gang();
 
   // --- Memory (memory.cc)
+  // Whether the first lane's index is that of all: it always is for the whole workgroup, which has
+  // no mask, even where the index comes from memory that each lane has for itself.
+  bool is_one_index(ExprId index) const { return !gang_ || facts_.is_scalar(index); }
   bool is_fast() const { return fast_ != &kNothingKnown; }
   bool is_assumed(ExprId access) const { return fast_->in_bounds.contains({at_, access}); }
   bool is_inside(ExprId access) const {

@@ -115,7 +115,7 @@ Lanes GangWriter::load(ExprId id, const Expr& expr) {
   const BufferId buffer{expr.imm};
   frame_.buffer(buffer);
   if (facts_.is_private(buffer)) return load_own(id, buffer, expr.args[0]);
-  const bool is_one = facts_.is_scalar(expr.args[0]) || at_entry_;
+  const bool is_one = is_one_index(expr.args[0]) || at_entry_;
   Lanes loaded = is_one ? load_one(id, buffer, expr.args[0]) : load_all(id, buffer, expr.args[0]);
   // What another thread may write at the same time is one value from here on, whichever it is.
   const bool settles = facts_.access(buffer) == BufferAccess::ReadWrite;

@@ -39,7 +39,7 @@ Lanes GangWriter::load_own(ExprId id, BufferId buffer, ExprId index) {
   const std::size_t parts = part_count(element);
   const bool inside = is_inside(id);
   Lanes loaded;
-  if (facts_.is_scalar(index)) {
+  if (is_one_index(index)) {
     Value at = word(index);
     const Value is_there = inside ? nullptr : frame_.in_bounds(at, memory);
     if (is_there) at = ir_.select(is_there, at, 0);
@@ -51,7 +51,7 @@ Lanes GangWriter::load_own(ExprId id, BufferId buffer, ExprId index) {
     });
   } else {
     const Value at = words(index);
-    Value mask = gang_ ? mask_ : nullptr;
+    Value mask = mask_;
     if (!inside) mask = moves_.with(mask, frame_.in_bounds(at, memory));
     loaded = lanes_of(element, [&](std::size_t i) {
       const Value from = own_lanes(at, i, parts);
