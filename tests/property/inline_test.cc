@@ -336,7 +336,8 @@ void expect_same_everywhere(const std::string& text, bool on_cpu) {
   const auto words = [&](const Linked& program, Device& device) {
     DispatchOptions options;
     options.device = &device;
-    const std::vector<HostBuffer> buffers{{"out", std::vector<std::byte>(4 * 256)}};
+    const std::vector<std::byte> zeros(4 * 256);
+    const std::vector<HostBuffer> buffers{{"out", zeros}};
     const Result<Outputs> outputs = dispatch(program, 4, buffers, options);
     EXPECT_TRUE(outputs.ok()) << render(outputs.diagnostics()[0], false);
     return outputs.ok() ? outputs->buffers[0].bytes : std::vector<std::byte>();
