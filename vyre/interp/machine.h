@@ -181,7 +181,7 @@ class Machine {
     const std::size_t kept = keeps_all_ ? invocations_ : 1;
     for (std::size_t i = 0; i < script.program().buffers.size(); ++i) {
       const BufferDecl& buffer = script.program().buffers[i];
-      Memory memory = buffers[i];
+      Memory memory = i < buffers.size() ? buffers[i] : Memory();  // what is not bound comes last
       const std::size_t bytes = std::size_t{buffer.count} * stride(buffer.element);
       switch (buffer.access) {
         case BufferAccess::ReadOnly:

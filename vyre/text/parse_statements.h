@@ -460,7 +460,8 @@ class StatementParser : protected ExpressionParser {
         constants_.find("reversed") != nullptr) {
       return false;
     }
-    return lexer_.probe().next_but_comments().kind != Tok::DotDot;
+    const Tok next = lexer_.probe().next_but_comments().kind;
+    return next != Tok::DotDot && next != Tok::Dot;
   }
 
   // The name of a local that the parser makes, with the number of such loops around it.
