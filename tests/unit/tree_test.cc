@@ -122,7 +122,8 @@ TEST(Tree, EveryStructHasANameOfItsOwn) {
       const std::string extension = entry.path().extension();
       if (extension != ".h" && extension != ".cc") continue;
       bool is_local = false;  // in a namespace without a name
-      for (std::string_view line : split(read_file(entry.path().string()), '\n')) {
+      const std::string text = read_file(entry.path().string());
+      for (std::string_view line : split(text, '\n')) {
         if (line.starts_with("namespace ") && line != "namespace vyre {") is_local = true;
         if (line.starts_with("}  // namespace")) is_local = false;
         const bool is_struct = line.starts_with("struct ") || line.starts_with("class ");
