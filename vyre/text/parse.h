@@ -28,7 +28,7 @@ struct ItemPositions {
     std::uint32_t first_use = 0;    // of its expressions, in `uses`
     Span local;                     // the name that it declares or assigns
     Span buffer;                    // the name of the buffer that it accesses
-    std::uint32_t element_end = 0;  // behind the index that follows that
+    std::uint32_t element_end = 0;  // after the index that follows it
   };
 
   Span name;

@@ -25,7 +25,7 @@ std::uint32_t step_of(const Body& body, const Terms& terms, LocalId variable) {
   return std::max(step, 1u);
 }
 
-// A table of at most so many vectors is permuted.
+// A table of up to this number of vectors is permuted.
 constexpr std::size_t kMaxPermuted = 4;
 
 // The values of a table, and zeros after them.

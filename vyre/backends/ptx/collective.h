@@ -34,8 +34,8 @@ struct PtxCollective {
 
 class PtxCollectives {
  public:
-  // Writes what all of them need, at the beginning of a kernel. The scratch memory is so many bytes
-  // from where shared memory begins.
+  // Writes what all of them need, at the beginning of a kernel. The scratch memory begins
+  // `scratch_at` bytes after shared memory does.
   PtxCollectives(PtxCode& code, PtxOps& ops, const Program& program, PtxOperand shared,
                  std::int64_t scratch_at);
 
