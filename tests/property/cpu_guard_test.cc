@@ -324,6 +324,13 @@ TEST_F(CpuGuard, CollectivesOfAllWorkgroups) {
   });
 }
 
+TEST_F(CpuGuard, CollectivesSideBySide) {
+  const std::uint64_t count = is_long() ? 5'000 : kSanitized ? 2 : 12;
+  for_each_kind([&](std::uint64_t kind, const std::string&) {
+    check_cases(kind * count, count, neighbours_case);
+  });
+}
+
 TEST_F(CpuGuard, TablesAreLookedUp) {
   const std::uint64_t count = is_long() ? 5'000 : kSanitized ? 8 : 40;
   for_each_kind([&](std::uint64_t kind, const std::string&) {

@@ -149,6 +149,10 @@ TEST_F(Cuda, CollectivesOfAllWorkgroups) {
       0, sizes.size(), [&](std::uint64_t i) { return collectives_case(sizes[i], i); }, true);
 }
 
+TEST_F(Cuda, CollectivesSideBySide) {
+  check_cases(0, is_long() ? 20'000 : 300, neighbours_case, true);
+}
+
 TEST_F(Cuda, TablesAreLookedUp) { check_cases(0, is_long() ? 2'000 : 100, table_case); }
 
 TEST_F(Cuda, NarrowElementsLeaveTheirNeighboursAlone) {

@@ -100,6 +100,84 @@ Case collectives_case(std::array<std::uint32_t, 3> size, std::uint64_t seed) {
   });
 }
 
+namespace {
+
+// All blocks are entered by a whole workgroup or not at all.
+class NeighboursWriter {
+ public:
+  explicit NeighboursWriter(std::uint64_t seed) : random_(seed) {}
+
+  Case write() {
+    const std::uint32_t count = one_of<std::uint32_t>({1, 2, 7, 31, 32, 40, 64, 96, 256});
+    const std::array<std::uint32_t, 3> grid = {1 + random_.below(5), 1, 1};
+    text_ << "program neighbours workgroup(" << count << ") {\n  read a: u32[]\n"
+          << "  uniform n: u32[4]\n  read_write out: u32[]\n"
+          << "  let i = invocation_id.x\n  let word = a[i]\n  let sum = 0\n";
+    block(0);
+    text_ << "  out[i] = sum\n}\n";
+    return case_of(text_.str(), grid, random_, [&](const BufferDecl&) { return count * grid[0]; });
+  }
+
+ private:
+  template <class T>
+  T one_of(std::initializer_list<T> all) {
+    return all.begin()[random_.below(static_cast<std::uint32_t>(all.size()))];
+  }
+
+  void block(std::uint32_t depth) {
+    const std::uint32_t parts = 1 + random_.below(3);
+    for (std::uint32_t i = 0; i < parts; ++i) {
+      run();
+      if (depth == 2 || random_.one_in(3)) continue;
+      const bool is_loop = random_.one_in(3);
+      text_ << (is_loop ? "  for k" + std::to_string(depth) + " in 0..n[1] % 4 {\n"
+                        : "  if bool(n[0] & 1) {\n");
+      block(depth + 1);
+      if (!is_loop && random_.one_in(2)) {
+        text_ << "  } else {\n";
+        block(depth + 1);
+      }
+      text_ << "  }\n";
+    }
+    if (random_.one_in(2)) run();
+  }
+
+  // The results are used, or the run is the last thing in its block, perhaps.
+  void run() {
+    const std::uint32_t first = number_;
+    const std::uint32_t size = 1 + random_.below(6);
+    std::vector<std::string> uses;
+    for (; number_ < first + size; ++number_) {
+      const std::string type = one_of<std::string>({"u32", "u32", "i32", "u64"});
+      const std::string name = "r" + std::to_string(number_);
+      text_ << "  let " << name << " = workgroup_"
+            << one_of<std::string>(
+                   {"add", "min", "max", "and", "or", "xor", "scan_add", "scan_min", "scan_max"})
+            << "(" << type << "(" << value() << "))\n";
+      const std::string zero = type == "u32" ? "0" : "0" + type;
+      const std::string other = type + "(a[i + " + std::to_string(random_.below(3)) + "])";
+      uses.push_back(one_of<std::string>(
+          {name, "max(" + zero + ", " + name + " - " + other + ")",
+           "min(" + other + ", " + name + " - " + other + " * 3" + zero.substr(1) + ")"}));
+    }
+    if (random_.one_in(4)) return;
+    for (const std::string& use : uses) text_ << "  sum = sum * 31 + u32(" << use << ")\n";
+  }
+
+  std::string value() {
+    return one_of<std::string>({"word", "local_id.x", "1", "0", "7", "0xffffffff", "local_id.x & 0",
+                                "n[2]", "sum", "word % 5", "i ^ word"});
+  }
+
+  Random random_;
+  std::ostringstream text_;
+  std::uint32_t number_ = 0;
+};
+
+}  // namespace
+
+Case neighbours_case(std::uint64_t seed) { return NeighboursWriter(seed).write(); }
+
 std::vector<std::array<std::uint32_t, 3>> workgroup_sizes(std::size_t every, std::size_t first) {
   std::vector<std::array<std::uint32_t, 3>> all;
   for (std::uint32_t count = 1; count <= 130; ++count) all.push_back({count, 1, 1});

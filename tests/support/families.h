@@ -20,6 +20,10 @@ Case case_of(const std::string& text, std::array<std::uint32_t, 3> grid, Random&
 // Every collective on every type, in workgroups of this size.
 Case collectives_case(std::array<std::uint32_t, 3> size, std::uint64_t seed);
 
+// Collectives side by side, of numbers, too, at the ends of blocks and right after them; the
+// workgroup size is one of a few.
+Case neighbours_case(std::uint64_t seed);
+
 // The sizes of workgroups of up to 130 invocations in a row, and of some in two and three
 // dimensions; one of `every`, from a seed on.
 std::vector<std::array<std::uint32_t, 3>> workgroup_sizes(std::size_t every, std::size_t first = 0);

@@ -426,6 +426,22 @@ TEST(Ptx, CollectivesSideBySideWaitOnce) {
             2u);
 }
 
+TEST(Ptx, CollectivesOfDifferentBlocksDoNotWaitTogether) {
+  const auto waits = [](const std::string& body) {
+    const std::string text = ptx_of(
+        "program p workgroup(512) {\n  read_write out: u32[] @0\n  uniform n: "
+        "u32[1] @1\n  let i = local_id.x\n" +
+        body + "\nout[i] = b\n}\n");
+    std::smatch end;
+    EXPECT_TRUE(std::regex_search(text, end, std::regex("\n(end|done)[0-9]+:\n"))) << text;
+    return count_of(end.suffix(), "bar.sync 0");
+  };
+  EXPECT_EQ(waits("if n[0] < 7 { let a = workgroup_max(i) }\nlet b = workgroup_add(i)"), 1u);
+  EXPECT_EQ(waits("if n[0] < 7 {} else { let a = workgroup_max(i) }\nlet b = workgroup_add(i)"),
+            1u);
+  EXPECT_EQ(waits("for k in 0..n[0] { let a = workgroup_max(i) }\nlet b = workgroup_add(i)"), 1u);
+}
+
 TEST(Ptx, WorkgroupsThatAreTooLargeAreRefused) {
   EXPECT_FALSE(ptx_kernel(with_body("", "1025")).ok());
   EXPECT_FALSE(ptx_kernel(with_body("", "65536, 65536, 65536")).ok());

@@ -59,12 +59,12 @@ std::uint32_t bytes_of(const CollectiveInfo& row, std::uint32_t threads, DataTyp
 
 }  // namespace
 
-std::size_t count_together(const Program& program, const Types& types, StmtId first) {
+std::size_t count_together(const Program& program, const Types& types, StmtId first, StmtId end) {
   const Body& body = program.body;
   const std::uint32_t threads = threads_of(program);
   std::uint32_t bytes = 0;
   std::size_t count = 0;
-  for (std::size_t i = first.index; i < body.stmts.size(); ++i) {
+  for (std::size_t i = first.index; i < end.index; ++i) {
     const Collective* one = std::get_if<Collective>(&body.stmts[i]);
     if (one == nullptr) break;
     bytes += bytes_of(info(one->op), threads, types[one->result]);
@@ -92,9 +92,12 @@ PtxScratch ptx_scratch(const Program& program) {
   const Body& body = program.body;
   const Types types = types_of(body, program.buffers, {}, {});
   StmtId end{0u};  // of the loops that are open
+  BlockStack<OpenBlock> stack(body);
   for (StmtId id{0u}; id.index < body.stmts.size();) {
+    stack.enter(id.index);
     if (const For* loop = std::get_if<For>(&body[id])) end = std::max(end, loop->end);
-    const std::size_t count = count_together(program, types, id);
+    const std::size_t count = count_together(program, types, id, StmtId{stack.back().end});
+    if (count == 0) stack.open(id.index);
     std::uint32_t bytes = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const auto& one = std::get<Collective>(body.stmts[id.index + i]);
@@ -151,14 +154,18 @@ PtxCollectives::PtxCollectives(PtxCode& code, PtxOps& ops, const Program& progra
   code_.put("mov.u32 ", turn_, ", 0");
 }
 
-std::vector<PtxValue> PtxCollectives::put(std::span<const PtxCollective> all) {
+std::vector<PtxValue> PtxCollectives::put(std::vector<PtxCollective> all) {
+  for (PtxCollective& one : all) {
+    if (shuffles(one.op)) one.given = hidden(one.given);
+  }
   const bool shares = warps_ > 1;
   if (!shares) wait();
   PtxAddress area = shares ? next_area() : PtxAddress{};
   std::vector<Group> groups;
   for (std::size_t i = 0; i < all.size(); i += groups.back().all.size()) {
-    const std::size_t count = count_alike(all.subspan(i));
-    groups.push_back(begin(all.subspan(i, count), area));
+    const std::span<const PtxCollective> rest = std::span(all).subspan(i);
+    const std::size_t count = count_alike(rest);
+    groups.push_back(begin(rest.first(count), area));
     area.offset += std::int64_t{groups.back().bytes} * static_cast<std::int64_t>(count);
   }
   if (shares) wait();
@@ -242,6 +249,22 @@ PtxValue PtxCollectives::joined(const PtxValue& a, const PtxValue& b, const Oper
   code_.put("@", condition, " ", name_of(op_, a.type), result.parts[0], ", ", result.parts[0], ", ",
             b.parts[0]);
   return result;
+}
+
+// Whether shuffles move what it is given, not shared memory.
+bool PtxCollectives::shuffles(CollectiveOp op) const {
+  const CollectiveShape shape = info(op).shape;
+  if (threads_ == 1) return false;
+  return warps_ == 1 || shape == CollectiveShape::All || shape == CollectiveShape::Before;
+}
+
+// The same value, of which ptxas knows nothing. Where a shuffle moves a number that ptxas knows, it
+// makes wrong code of that number less another one (docs/backends/cuda.md).
+PtxValue PtxCollectives::hidden(PtxValue value) {
+  const Kind kind = ptx_kind(value.type);
+  value.parts[0] =
+      code_.make(kind, "or", bits_of(value.type), {value.parts[0], code_.unknown_zero(kind)});
+  return value;
 }
 
 // Of all lanes of a warp. Every lane has it where they are a power of two, otherwise the first.

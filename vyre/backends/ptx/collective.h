@@ -23,8 +23,9 @@ struct PtxScratch {
 };
 PtxScratch ptx_scratch(const Program& program);
 
-// How many from this one on have one barrier: what they take is known before the first of them.
-std::size_t count_together(const Program& program, const Types& types, StmtId first);
+// How many from this one on, in a block that ends at `end`, have one barrier: what they take is
+// known before the first of them.
+std::size_t count_together(const Program& program, const Types& types, StmtId first, StmtId end);
 
 struct PtxCollective {
   CollectiveOp op;
@@ -40,7 +41,7 @@ class PtxCollectives {
                  std::int64_t scratch_at);
 
   // The results of those that have one barrier.
-  std::vector<PtxValue> put(std::span<const PtxCollective> all);
+  std::vector<PtxValue> put(std::vector<PtxCollective> all);
 
  private:
   using Operand = PtxOperand;
@@ -64,6 +65,8 @@ class PtxCollectives {
   PtxAddress slot(const PtxAddress& area, const Operand& number, DataType type);
   PtxValue moved(std::string_view way, const PtxValue& value, const Operand& by,
                  const Operand& clamp, Operand* arrives = nullptr);
+  bool shuffles(CollectiveOp op) const;
+  PtxValue hidden(PtxValue value);
   PtxValue both(const PtxValue& a, const PtxValue& b);
   PtxValue joined(const PtxValue& a, const PtxValue& b, const Operand& condition);
   PtxValue in_warp(PtxValue value);

@@ -140,6 +140,7 @@ class PtxWriter {
   std::vector<PtxValue> locals_;
 
   StmtId at_;
+  StmtId block_end_;                          // of the block that it is in
   std::vector<PtxValue> memo_;                // what this statement has computed so far
   std::vector<std::uint32_t> memo_at_;        // by expression: its number among all computed, or 0
   std::uint32_t before_ = 0;                  // computed by earlier statements
@@ -160,6 +161,7 @@ PtxKernel PtxWriter::emit() {
   for (std::uint32_t i = 0; i < body_.stmts.size(); ++i) {
     stack.enter(i, [&](const Frame& closed, Frame& now) { close(closed, now); });
     at_ = StmtId{i};
+    block_end_ = StmtId{stack.back().end};
     before_ += static_cast<std::uint32_t>(memo_.size());
     memo_.clear();
     statement();
@@ -372,7 +374,7 @@ void PtxWriter::update(const Atomic& stmt) {
 // This statement and those that wait with it.
 void PtxWriter::combine() {
   const StmtId first = at_;
-  const std::size_t count = count_together(program_, types_, first);
+  const std::size_t count = count_together(program_, types_, first, block_end_);
   std::vector<PtxCollective> all;
   for (std::size_t i = 0; i < count; ++i) {
     at_ = StmtId{first.index + i};
@@ -381,7 +383,7 @@ void PtxWriter::combine() {
     PtxCollective& one = all.emplace_back(stmt.op, ops_.whole(value(stmt.value)));
     if (stmt.invocation.exists()) one.chosen = ops_.whole(value(stmt.invocation)).parts[0];
   }
-  const std::vector<PtxValue> results = collectives_.put(all);
+  const std::vector<PtxValue> results = collectives_.put(std::move(all));
   for (std::size_t i = 0; i < count; ++i) {
     bind(std::get<Collective>(body_.stmts[first.index + i]).result, results[i]);
   }
