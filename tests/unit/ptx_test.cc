@@ -1,9 +1,15 @@
 // The PTX that programs become has the shapes that speed depends on.
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
+
+#include "tests/support/build.h"
 #include "tests/support/command.h"
+#include "tests/support/families.h"
 #include "tests/support/must.h"
 #include "tests/support/ptx_fixture.h"
+#include "vyre/conform/generator.h"
 
 namespace vyre {
 namespace {
@@ -440,6 +446,33 @@ TEST(Ptx, CollectivesOfDifferentBlocksDoNotWaitTogether) {
   EXPECT_EQ(waits("if n[0] < 7 {} else { let a = workgroup_max(i) }\nlet b = workgroup_add(i)"),
             1u);
   EXPECT_EQ(waits("for k in 0..n[0] { let a = workgroup_max(i) }\nlet b = workgroup_add(i)"), 1u);
+}
+
+TEST(Ptx, EveryJumpOfGeneratedProgramsHasItsLabel) {
+  const std::uint64_t count = is_long() ? 20'000 : kSanitized ? 50 : 300;
+  std::uint64_t jumps = 0;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    const Case c = seed % 3 == 0 ? neighbours_case(seed) : generate_case(seed, {.dense = true});
+    const Result<Linked> linked = link(c);
+    ASSERT_TRUE(linked.ok()) << seed;
+    const auto program = ptx_program(*linked);
+    if (!program.ok()) continue;  // it has more workgroup memory than a GPU
+    const Result<const PtxKernel*> kernel = (*program)->general();
+    ASSERT_TRUE(kernel.ok()) << seed;
+    std::multiset<std::string> labels;
+    std::set<std::string> targets;
+    std::istringstream text((*kernel)->text);
+    for (std::string line; std::getline(text, line);) {
+      const std::size_t jump = line.find(" bra ");
+      if (jump != line.npos) targets.insert(line.substr(jump + 5, line.size() - jump - 6));
+      if (line.ends_with(':')) labels.insert(line.substr(0, line.size() - 1));
+    }
+    jumps += targets.size();
+    for (const std::string& target : targets) {
+      EXPECT_EQ(labels.count(target), 1u) << target << " of seed " << seed;
+    }
+  }
+  EXPECT_GT(jumps, count);
 }
 
 TEST(Ptx, WorkgroupsThatAreTooLargeAreRefused) {

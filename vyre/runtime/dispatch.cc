@@ -251,7 +251,7 @@ Result<Pipeline> make_pipeline(Device& device, const Linked& linked,
   }
   if (options.convention) append(wrong, check_convention(linked.program(), *options.convention));
   if (!wrong.empty()) return wrong;
-  const Result<Artifact> artifact = compile(linked, *backend);
+  const Result<Artifact> artifact = compile(linked, *backend, device.info().kind);
   if (!artifact) return artifact.diagnostics();
   Result<std::unique_ptr<Kernel>> kernel = device.load(*artifact);
   if (!kernel) return kernel.diagnostics();

@@ -263,7 +263,7 @@ bool PtxCollectives::shuffles(CollectiveOp op) const {
 PtxValue PtxCollectives::hidden(PtxValue value) {
   const Kind kind = ptx_kind(value.type);
   value.parts[0] =
-      code_.make(kind, "or", bits_of(value.type), {value.parts[0], code_.unknown_zero(kind)});
+      code_.make(kind, "xor", bits_of(value.type), {value.parts[0], code_.unknown_zero(kind)});
   return value;
 }
 
