@@ -7,6 +7,7 @@
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/backends/ptx/emit.h"
+#include "vyre/backends/wgsl/emit.h"
 #include "vyre/base/text.h"
 #include "vyre/vyre.h"
 
@@ -27,6 +28,40 @@ std::vector<Diagnostic> check_machine(const Invocation& invocation, std::string_
   }
   return {diagnose<message::unknown_choice>("--cpu", shown(kind), join(cpu_targets(), ", "))};
 }
+
+// What `--to` takes: a backend, and the text of a lowered program, with what comes before the first
+// one.
+struct LowerForm {
+  std::string_view name;
+  std::string_view backend;
+  Result<std::string> (*show)(const Lowered& lowered, const SourceLines& source, bool is_first);
+};
+
+Result<std::string> show_llvm(const Lowered& lowered, const SourceLines&, bool) {
+  return show_cpu(lowered, CpuText::Llvm);
+}
+
+Result<std::string> show_assembly(const Lowered& lowered, const SourceLines&, bool) {
+  return show_cpu(lowered, CpuText::Assembly);
+}
+
+Result<std::string> show_ptx(const Lowered& lowered, const SourceLines& source, bool is_first) {
+  const Result<PtxKernel> kernel = emit_ptx(lowered);
+  if (!kernel.ok()) return kernel.diagnostics();
+  return (is_first ? ptx_header(source.file) : "") + "\n" + kernel->text;
+}
+
+// A module has one program.
+Result<std::string> show_wgsl(const Lowered& lowered, const SourceLines&, bool is_first) {
+  const Result<WgslKernel> kernel = emit_wgsl(lowered);
+  if (!kernel.ok()) return kernel.diagnostics();
+  return (is_first ? "" : "\n") + kernel->text;
+}
+
+constexpr LowerForm kLowerForms[] = {{"llvm", "cpu", show_llvm},
+                                     {"asm", "cpu", show_assembly},
+                                     {"ptx", "ptx", show_ptx},
+                                     {"wgsl", "wgsl", show_wgsl}};
 
 // The files' programs, compiled into the cache; how many they are.
 Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view kind,
@@ -57,17 +92,19 @@ Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view 
 Result<int> run_lower(const Invocation& invocation, const Console& console) {
   std::vector<Diagnostic> wrong;
   const std::string_view to = invocation.value("--to");
-  const std::vector<std::string_view> forms = parts_of(kForms, '|');
+  const auto form = std::ranges::find(kLowerForms, to, &LowerForm::name);
+  const bool is_known = form != std::end(kLowerForms);
   if (!invocation.has("--to")) {
     wrong.push_back(diagnose<message::missing_operand>("lower", "to know what to print",
                                                        invocation.verb.usage));
-  } else if (std::ranges::find(forms, to) == forms.end()) {
+  } else if (!is_known) {
+    const std::vector<std::string_view> forms = parts_of(kForms, '|');
     wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), join(forms, ", ")));
   }
-  const bool is_ptx = to == "ptx";
-  if (!is_ptx) append(wrong, check_machine(invocation, invocation.verb.usage));
-  if (is_ptx && invocation.has("--cpu")) {
-    wrong.push_back(diagnose<message::conflict>("--to ptx", "--cpu"));
+  if (is_known && form->backend == "cpu") {
+    append(wrong, check_machine(invocation, invocation.verb.usage));
+  } else if (is_known && invocation.has("--cpu")) {
+    wrong.push_back(diagnose<message::conflict>("--to " + std::string(to), "--cpu"));
   }
   if (!wrong.empty()) return wrong;
 
@@ -81,17 +118,9 @@ Result<int> run_lower(const Invocation& invocation, const Console& console) {
     Linked linked = program_at(*loaded, i);
     linked.set_source(lines[i]);
     const std::string_view kind = invocation.value("--cpu");
-    const Result<Lowered> lowered = lower(linked, *find_backend(is_ptx ? "ptx" : "cpu"), kind);
+    const Result<Lowered> lowered = lower(linked, *find_backend(form->backend), kind);
     if (!lowered.ok()) return lowered.diagnostics();
-    if (is_ptx) {
-      const Result<PtxKernel> kernel = emit_ptx(*lowered);
-      if (!kernel.ok()) return kernel.diagnostics();
-      if (out.empty()) out = ptx_header(lines[i].file);
-      out += "\n" + kernel->text;
-      continue;
-    }
-    const Result<std::string> text =
-        show_cpu(*lowered, to == "asm" ? CpuText::Assembly : CpuText::Llvm);
+    const Result<std::string> text = form->show(*lowered, lines[i], out.empty());
     if (!text.ok()) return text.diagnostics();
     out += *text;
   }

@@ -1,7 +1,7 @@
-// What SPIR-V and WGSL write differently. Both have structured control flow, typed values and memory
-// that is bound; shader_writer.cc walks a lowered program for both and asks a speller for each
-// instruction. A speller decides nothing: operands are such that every instruction is defined for
-// them, and what the target lacks does not come.
+// What SPIR-V and WGSL write differently. Both have structured control flow, typed values and
+// memory that is bound; shader_writer.cc walks a lowered program for both and asks a speller for
+// each instruction. A speller decides nothing: operands are such that every instruction is defined
+// for them, and what the target lacks does not come.
 #pragma once
 
 #include <cstdint>

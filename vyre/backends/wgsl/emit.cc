@@ -1,0 +1,18 @@
+#include "vyre/backends/wgsl/emit.h"
+
+#include <utility>
+
+#include "vyre/backends/shader_writer.h"
+#include "vyre/backends/wgsl/speller.h"
+
+namespace vyre {
+
+Result<WgslKernel> emit_wgsl(const Lowered& lowered) {
+  WgslSpeller speller;
+  WgslKernel kernel;
+  kernel.call = write_shader(lowered, speller);
+  kernel.text = speller.text();
+  return kernel;
+}
+
+}  // namespace vyre

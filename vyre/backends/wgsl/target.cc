@@ -1,0 +1,22 @@
+#include "vyre/backends/wgsl/target.h"
+
+namespace vyre {
+
+Target wgsl_target() {
+  return {.name = "wgsl",
+          .capabilities = {.u64 = false,
+                           .u128 = false,
+                           .u128_add = false,
+                           .u128_multiply = false,
+                           .u128_divide = false,
+                           .u128_rest = false,
+                           .cast = false,
+                           .rotate = false,
+                           .mul_high = false,
+                           .abs_diff = false,
+                           .saturate = false,
+                           .signed_saturate = false},
+          .shape = shape_for_gpu};
+}
+
+}  // namespace vyre
