@@ -650,7 +650,7 @@ ShaderPart ShaderWriter::bit_at(BufferId buffer, const Part& element) {
 
 // A word that is there in any case.
 ShaderPart ShaderWriter::guarded(const Part& condition, const Part& at) {
-  if (!condition.exists()) return at;
+  if (!condition.exists() || at.is(0)) return at;
   return speller_.select(DataType::U32, condition, at, literal(0));
 }
 

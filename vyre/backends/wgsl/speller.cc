@@ -123,7 +123,10 @@ std::string WgslSpeller::text(DataType type, Part part) const {
   if (!part.is_literal()) return of(part).text;
   if (type == DataType::Bool) return part.value != 0 ? "true" : "false";
   const auto value = static_cast<std::uint32_t>(part.value);
-  if (type == DataType::I32) return "i32(" + std::to_string(static_cast<std::int32_t>(value)) + ")";
+  if (type == DataType::I32) {
+    const std::string number = std::to_string(static_cast<std::int32_t>(value));
+    return number[0] == '-' ? "i32(" + number + ")" : number + "i";
+  }
   return (value < 65536 ? std::to_string(value) : "0x" + hex(std::uint64_t{value})) + "u";
 }
 
