@@ -8,6 +8,7 @@
 #include "vyre/backends/ptx/code.h"
 #include "vyre/backends/ptx/device.h"
 #include "vyre/backends/wgsl/code.h"
+#include "vyre/backends/wgsl/device.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -18,7 +19,7 @@ Opened not_built(std::uint32_t) { return {nullptr, "this version of vyre does no
 constexpr Backend kBackends[] = {
     {"interp", "", "the reference interpreter", true, open_interp, nullptr},
     {"cpu", "", "machine code for all cores", false, open_cpu, &kCpuEmitter},
-    {"wgsl", "webgpu", "WebGPU", false, not_built, &kWgslEmitter},
+    {"wgsl", "webgpu", "WebGPU", false, open_webgpu, &kWgslEmitter},
     {"spirv", "vulkan", "Vulkan", false, not_built, nullptr},
     {"ptx", "cuda", "NVIDIA GPUs", false, open_cuda, &kPtxEmitter},
 };

@@ -86,6 +86,7 @@ struct DeviceInfo {
   std::array<std::uint32_t, 3> max_workgroup_size{};
   std::uint64_t max_workgroup_bytes = 0;
   std::uint64_t max_buffer_bytes = 0;
+  std::string buffer_limit = {};  // what its interface calls that; empty: it is all the memory
   // Why the interpreter runs instead of a faster backend that nobody chose otherwise; mostly empty.
   std::string note;
 };

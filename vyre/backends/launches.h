@@ -64,6 +64,15 @@ void for_each_written(const Program& program, const Launch& launch, Action actio
   }
 }
 
+// From here on the host does not know what these may write.
+template <class Code>
+void forget_written(std::span<const Launch> launches) {
+  for (const Launch& launch : launches) {
+    const auto& kernel = static_cast<const VariantKernel<Code>&>(*launch.kernel);
+    for_each_written(kernel.program(), launch, [](DeviceMemory& memory) { memory.known.forget(); });
+  }
+}
+
 // The code for launches of such kernels that run one after the other, now or later. What memory
 // holds is known under the lock. While code is made others may have it; as what they write may
 // change what is known, all is looked at again then.
@@ -99,6 +108,11 @@ Result<std::vector<Code>> choose_code(std::span<const Launch> launches, bool is_
     }
   }
   return chosen;
+}
+
+// Whether somebody wants a run to end.
+inline bool is_stopped(const RunOptions& options) {
+  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
 }
 
 // --- Grids in parts -----------------------------------------------------------------------------

@@ -22,6 +22,9 @@
 namespace vyre {
 
 inline constexpr std::uint64_t kShaderBytes = 256;
+constexpr std::uint64_t whole_shader_bytes(std::uint64_t bytes) {
+  return bytes == 0 ? kShaderBytes : (bytes + kShaderBytes - 1) / kShaderBytes * kShaderBytes;
+}
 inline constexpr std::uint32_t kShaderParameters = 0;  // bindings
 inline constexpr std::uint32_t kShaderTables = 1;
 inline constexpr std::uint32_t kShaderBuffers = 2;

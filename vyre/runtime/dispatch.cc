@@ -259,9 +259,12 @@ Result<Pipeline> make_pipeline(Device& device, const Linked& linked,
 }
 
 Result<DeviceBuffer> make_buffer(Device& device, std::uint64_t bytes) {
-  if (bytes > device.info().max_buffer_bytes) {
-    return diagnose<message::out_of_memory>(bytes, device.info().name);
+  const DeviceInfo& info = device.info();
+  if (bytes > info.max_buffer_bytes && !info.buffer_limit.empty()) {
+    return diagnose<message::large_buffer>(bytes, info.name, info.buffer_limit,
+                                           info.max_buffer_bytes);
   }
+  if (bytes > info.max_buffer_bytes) return diagnose<message::out_of_memory>(bytes, info.name);
   // With room for the padding of a Bytes buffer.
   Result<std::unique_ptr<DeviceMemory>> memory = device.allocate((bytes + 3) / 4 * 4);
   if (!memory) return memory.diagnostics();

@@ -1,0 +1,58 @@
+#include "vyre/backends/wgsl/webgpu.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace vyre::webgpu {
+namespace {
+
+constexpr const char* kFix =
+    "(install the npm package bun-webgpu-linux-x64, and name its libwebgpu_wrapper.so in "
+    "VYRE_WEBGPU)";
+
+Api& table() {
+  static Api& api = *new Api;
+  return api;
+}
+
+// Gives why it cannot be used; empty: it can. It stays loaded for as long as the process lives.
+std::string load(Api& api) {
+  std::vector<std::string> paths;
+  if (const char* chosen = std::getenv("VYRE_WEBGPU"); chosen != nullptr && *chosen != '\0') {
+    paths = {chosen};
+  } else {
+    paths = {VYRE_WEBGPU_LIBRARY, "libwebgpu_wrapper.so"};
+  }
+  void* library = nullptr;
+  std::string path;
+  for (std::size_t i = 0; i < paths.size() && library == nullptr; ++i) {
+    path = paths[i];
+    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  if (library == nullptr && paths.size() == 1) {
+    return "VYRE_WEBGPU names what cannot be loaded: " + std::string(dlerror());
+  }
+  if (library == nullptr) return std::string("there is no WebGPU library ") + kFix;
+  const char* missing = nullptr;
+#define FUNCTION(result, name, parameters)                                       \
+  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "wgpu" #name)); \
+  if (api.name == nullptr && missing == nullptr) missing = "wgpu" #name;
+#include "vyre/backends/wgsl/webgpu.def"
+  if (missing == nullptr) return {};
+  dlclose(library);
+  return path + " has no " + missing + " " + kFix;
+}
+
+}  // namespace
+
+const Api* load_webgpu(std::string& reason) {
+  static const std::string& problem = *new std::string(load(table()));
+  reason = problem;
+  return problem.empty() ? &table() : nullptr;
+}
+
+const Api& loaded_webgpu() { return table(); }
+
+}  // namespace vyre::webgpu
