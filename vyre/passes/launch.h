@@ -83,6 +83,9 @@ inline constexpr std::uint32_t kByteTable = 256;
 Shaped shape_for_cpu(const Program& program, const LaneLimits& limits);
 inline constexpr std::uint32_t kMaxLanes = 64;  // a power of two, as all numbers of lanes are
 
+// What the workgroup memory of a program takes.
+std::uint64_t workgroup_bytes(const Program& program);
+
 // For shape passes: the program with one more buffer, under a name that no other has, and a uniform
 // for limits if it has none yet.
 BufferId add_buffer(Program& program, BufferDecl buffer);

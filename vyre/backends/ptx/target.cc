@@ -34,14 +34,12 @@ std::optional<Diagnostic> ptx_refuses(const Program& program) {
   if (size[2] > kPtxMaxThreadsZ) {
     return diagnose<message::large_axis>(program.name, size[2], "z", "a GPU", kPtxMaxThreadsZ);
   }
-  std::uint64_t shared = ptx_scratch(program).bytes();
+  const std::uint64_t scratch = ptx_scratch(program).bytes();
+  std::uint64_t shared = scratch;
   for (const BufferDecl& buffer : program.buffers) {
     if (is_workgroup(buffer)) shared += ptx_shared_bytes(buffer);
   }
-  if (shared > kPtxMaxShared) {
-    return diagnose<message::large_workgroup_memory>(program.name, shared, "a GPU", kPtxMaxShared);
-  }
-  return std::nullopt;
+  return refuse_memory(program.name, shared, scratch, "a GPU", kPtxMaxShared);
 }
 
 std::string ptx_header(std::string_view file) {
