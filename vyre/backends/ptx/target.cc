@@ -4,6 +4,12 @@
 #include "vyre/ir/run.h"
 
 namespace vyre {
+namespace {
+
+// Larger workgroups gain nothing; more memory leaves room for few of them.
+constexpr GpuLimits kShapes{.invocations = 256, .memory = 24 << 10};
+
+}  // namespace
 
 Target ptx_target() {
   return {.name = "sm_75",
@@ -14,7 +20,7 @@ Target ptx_target() {
                            .abs_diff = false,
                            .saturate = false,
                            .signed_saturate = false},
-          .shape = shape_for_gpu,
+          .shape = [](const Program& program) { return shape_for_gpu(program, kShapes); },
           .zeroed_memory = false,
           .has_lines = true};
 }
