@@ -223,7 +223,10 @@ std::string wrong_in_shape(const Program& program, const Case& c, std::uint64_t 
                            Totals& totals) {
   const DispatchFacts facts = facts_of(c);
   const Ran plain = run_watched(program, bounds_of(program), c, max_steps, totals);
-  const Target gpu{.name = {}, .capabilities = {}, .shape = shape_for_gpu, .zeroed_memory = false};
+  const Target gpu{.name = {},
+                   .capabilities = {},
+                   .shape = [](const Program& each) { return shape_for_gpu(each, {}); },
+                   .zeroed_memory = false};
   const Lowered special = lower(program, gpu, facts);
   if (!special.fits(facts)) return "a variant that does not fit its own dispatch";
   Random random(facts.grid[0] + facts.lengths[0]);

@@ -7,6 +7,8 @@
 
 #include "tests/support/differential.h"
 #include "vyre/ir/intern.h"
+#include "vyre/ir/run.h"
+#include "vyre/passes/collectives.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
 #include "vyre/vyre.h"
@@ -17,6 +19,29 @@ namespace {
 using Bytes = std::vector<std::vector<std::byte>>;
 
 constexpr const char* kShapes[] = {"merge", "coarsen", "predicate", "gather"};
+
+// A GPU that has less than most.
+constexpr GpuLimits kSmall{
+    .invocations = 128, .memory = 512, .atomics = false, .collectives = false};
+
+// What of it a program takes besides what it took before; nothing when all is well.
+std::string beyond_small(const Program& program, const Program& before) {
+  const auto bytes = [](const Program& of) { return workgroup_bytes(of) + collective_bytes(of); };
+  if (invocations_of(program) > std::max<std::uint64_t>(128, invocations_of(before))) {
+    return "a large workgroup:\n" + print(program);
+  }
+  if (bytes(program) > std::max<std::uint64_t>(512, bytes(before))) {
+    return "much workgroup memory:\n" + print(program);
+  }
+  for (const Stmt& stmt : program.body.stmts) {
+    const Atomic* atomic = std::get_if<Atomic>(&stmt);
+    if (atomic == nullptr) continue;
+    if (program.buffers[atomic->buffer.index].access == BufferAccess::Workgroup) {
+      return "atomics on workgroup memory:\n" + print(program);
+    }
+  }
+  return {};
+}
 
 // The outputs of a program in the dispatch of a case; none when it takes too long.
 std::optional<Bytes> run(const Shaped& shaped, const Case& c) {
@@ -84,11 +109,21 @@ class ShapePasses : public ::testing::Test {
       if (std::optional<Shaped> shaped = apply(last, name)) last = std::move(*shaped);
     }
     if (std::string wrong = compare(last, "all"); !wrong.empty()) return wrong;
-    return compare(shape_for_gpu(optimise(*inlined)), "optimising and all");
+    const Program optimised = optimise(*inlined);
+    if (std::string wrong = compare(shape_for_gpu(optimised, {}), "optimising and all");
+        !wrong.empty()) {
+      return wrong;
+    }
+    const Shaped small = shape_for_gpu(optimised, kSmall);
+    ++changed_[small.launch.groups[0] > 1 ? "small" : "plain"];
+    if (const std::string wrong = beyond_small(small.program, optimised); !wrong.empty()) {
+      return wrong;
+    }
+    return compare(small, "all for a small GPU");
   }
   static std::optional<Shaped> apply(const Shaped& from, const char* name) {
     const Pass& pass = *find_pass(name);
-    if (pass.shape != nullptr) return pass.shape(from);
+    if (pass.shape != nullptr) return pass.shape(from, {});
     std::optional<Program> program = pass.run(from.program);
     if (!program) return {};
     return Shaped{std::move(*program), from.launch};
@@ -212,6 +247,43 @@ TEST_F(ShapePasses, LeaveTheBytesOfWhatTheyAreForAsTheyAre) {
   EXPECT_GE(changed_["coarsen"], 16u);
   EXPECT_GE(changed_["predicate"], 4u);
   EXPECT_GE(changed_["gather"], 64u);
+  EXPECT_GE(changed_["small"], 16u);
+}
+
+// What is not there is not taken, and not more than is.
+TEST(ShapeLimits, Hold) {
+  const auto program = [](const std::string& size, const std::string& memory,
+                          const std::string& body) {
+    const Result<Loaded> loaded =
+        load_module({"test", "program p workgroup(" + size + ") {\nread a: u32[]\n" +
+                                 "read_write out: u32[]\n" + memory + body + "\n}\n"});
+    EXPECT_TRUE(loaded.ok()) << render(loaded.diagnostics()[0]);
+    const Program plain = std::get<Program>(loaded->module.items[0]);
+    return Shaped{plain, plain_launch(plain)};
+  };
+  const Shaped stream = program("32", "", "out[invocation_id.x] = a[invocation_id.x]");
+  EXPECT_EQ(merge(stream, {.invocations = 256})->program.workgroup_size[0], 256u);
+  EXPECT_EQ(merge(stream, {.invocations = 128})->program.workgroup_size[0], 128u);
+  EXPECT_EQ(merge(stream, {.invocations = 63}), std::nullopt);
+
+  const Shaped counts = program("64", "", "atomic_add(out[a[invocation_id.x] & 255], 1)");
+  EXPECT_NE(gather(counts, {.memory = 1024}), std::nullopt);
+  EXPECT_EQ(gather(counts, {.memory = 1023}), std::nullopt);
+  EXPECT_EQ(gather(counts, {.atomics = false}), std::nullopt);
+
+  const Shaped rows = program("64", "workgroup own: u32[64]\n",
+                              "own[local_id.x] = a[invocation_id.x]\nbarrier\n"
+                              "out[invocation_id.x] = own[63 - local_id.x]");
+  EXPECT_NE(coarsen(rows, {.memory = 1024}), std::nullopt);
+  EXPECT_EQ(coarsen(rows, {.memory = 1023}), std::nullopt);
+
+  // Four of them, of 256 bytes each.
+  const Shaped sums = program("64", "",
+                              "let s = workgroup_add(a[invocation_id.x])\n"
+                              "out[invocation_id.x] = s");
+  EXPECT_NE(coarsen(sums, {.memory = 0}), std::nullopt);
+  EXPECT_NE(coarsen(sums, {.memory = 1024, .collectives = false}), std::nullopt);
+  EXPECT_EQ(coarsen(sums, {.memory = 1023, .collectives = false}), std::nullopt);
 }
 
 }  // namespace

@@ -127,23 +127,7 @@ std::optional<Program> arrays(const Program& program) {
 
 void drop_unused_memory(Program& program) {
   std::vector<bool> is_used(program.buffers.size());
-  Body& body = program.body;
-  const auto has_buffer = [](const Expr& expr) {
-    return expr.op == Operation::Load || expr.op == Operation::Length;
-  };
-  const auto for_each_use = [&](auto visit) {
-    for (Expr& expr : body.exprs) {
-      if (has_buffer(expr)) visit(expr.imm);
-    }
-    for (Stmt& stmt : body.stmts) {
-      std::visit(
-          [&](auto& s) {
-            if constexpr (requires { s.buffer; }) visit(s.buffer.index);
-          },
-          stmt);
-    }
-  };
-  for_each_use([&](std::uint32_t buffer) { is_used[buffer] = true; });
+  for_each_buffer(program.body, [&](std::uint32_t buffer) { is_used[buffer] = true; });
   std::vector<BufferDecl> kept;
   std::vector<std::uint32_t> numbers(program.buffers.size());
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
@@ -153,7 +137,7 @@ void drop_unused_memory(Program& program) {
     kept.push_back(std::move(buffer));
   }
   program.buffers = std::move(kept);
-  for_each_use([&](std::uint32_t& buffer) { buffer = numbers[buffer]; });
+  for_each_buffer(program.body, [&](std::uint32_t& buffer) { buffer = numbers[buffer]; });
 }
 
 }  // namespace vyre

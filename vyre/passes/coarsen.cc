@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "vyre/passes/affine.h"
+#include "vyre/passes/collectives.h"
 #include "vyre/passes/formulas.h"
 #include "vyre/passes/launch.h"
 #include "vyre/passes/pass.h"
@@ -26,11 +27,10 @@ namespace {
 constexpr std::uint32_t kCopies = 4;       // enough loads under way; eight gain nothing
 constexpr std::size_t kStreamExprs = 128;  // beyond it computing hides the loads
 constexpr std::size_t kWaitingExprs = 256;
-constexpr std::uint32_t kWideBytes = 16;          // that one instruction moves
-constexpr std::size_t kNeighbourExprs = 1024;     // of all neighbours
-constexpr std::uint32_t kShortIf = 4;             // statements
-constexpr int kMaxDepth = 8;                      // of tests that are looked through
-constexpr std::uint32_t kSharedBytes = 24 << 10;  // of all copies; more leaves room for few
+constexpr std::uint32_t kWideBytes = 16;       // that one instruction moves
+constexpr std::size_t kNeighbourExprs = 1024;  // of all neighbours
+constexpr std::uint32_t kShortIf = 4;          // statements
+constexpr int kMaxDepth = 8;                   // of tests that are looked through
 
 bool is_workgroup(const BufferDecl& buffer) { return buffer.access == BufferAccess::Workgroup; }
 
@@ -148,7 +148,7 @@ std::size_t own_loads(const Program& program, const Differences& differences) {
 }
 
 // Nothing where one workgroup at a time is better.
-std::optional<Differences> find_several(const Program& program) {
+std::optional<Differences> find_several(const Program& program, const GpuLimits& limits) {
   const Body& body = program.body;
   const auto any = [&]<class T>(T) {
     return std::ranges::any_of(body.stmts,
@@ -160,14 +160,11 @@ std::optional<Differences> find_several(const Program& program) {
   };
   if (std::ranges::any_of(program.buffers, is_private)) return std::nullopt;
   const bool waits = any(Barrier{}) || any(Collective{});
-  std::uint64_t shared = 0;
-  for (const BufferDecl& buffer : program.buffers) {
-    if (is_workgroup(buffer)) shared += std::uint64_t{buffer.count} * stride(buffer.element);
-  }
+  const std::uint64_t shared = workgroup_bytes(program);
   // Without barriers a loop has time to hide its loads, or none.
   if (!waits && (shared > 0 || any(For{}))) return std::nullopt;
   if (body.exprs.size() > (waits ? kWaitingExprs : kStreamExprs)) return std::nullopt;
-  if (shared * kCopies > kSharedBytes) return std::nullopt;
+  if (shared * kCopies > limits.memory) return std::nullopt;
   std::optional<Differences> best = Finder(program, 0).find();
   if (waits && program.workgroup_size[1] > 1) {
     std::optional<Differences> rows = Finder(program, 1).find();
@@ -613,7 +610,7 @@ std::optional<Shaped> coarsen_neighbours(const Program& plain, const LaunchShape
 
 }  // namespace
 
-std::optional<Shaped> coarsen(const Shaped& from) {
+std::optional<Shaped> coarsen(const Shaped& from, const GpuLimits& limits) {
   if (from.launch.copies > 1 || from.launch.steps > 1) return std::nullopt;
   const bool ends = !from.program.body.stmts.empty() && is_end(from, StmtId{0u});
   Program plain = from.program;
@@ -626,7 +623,7 @@ std::optional<Shaped> coarsen(const Shaped& from) {
     return std::nullopt;
   }
   if (auto neighbours = coarsen_neighbours(plain, from.launch, ends)) return neighbours;
-  const std::optional<Differences> differences = find_several(plain);
+  const std::optional<Differences> differences = find_several(plain, limits);
   if (!differences) return std::nullopt;
   Shaped coarse{plain, from.launch};
   const std::uint32_t axis = differences->axis;
@@ -651,6 +648,8 @@ std::optional<Shaped> coarsen(const Shaped& from) {
   writer.begin(coarse, ends);
   writer.run();
   coarse.program = std::move(draft).finish();
+  const std::uint64_t taken = limits.collectives ? 0 : collective_bytes(coarse.program);
+  if (taken > 0 && workgroup_bytes(coarse.program) + taken > limits.memory) return std::nullopt;
   return coarse;
 }
 

@@ -166,6 +166,22 @@ Stmt with_roots(Stmt stmt, Change change) {
 // The locals that are given a value after they are declared.
 std::vector<bool> assigned_locals(const Body& body);
 
+// Calls visit(std::uint32_t&) with the number of the buffer, for each expression and statement that
+// has one.
+template <class Visit>
+void for_each_buffer(Body& body, Visit visit) {
+  for (Expr& expr : body.exprs) {
+    if (expr.op == Operation::Load || expr.op == Operation::Length) visit(expr.imm);
+  }
+  for (Stmt& stmt : body.stmts) {
+    std::visit(
+        [&](auto& s) {
+          if constexpr (requires { s.buffer; }) visit(s.buffer.index);
+        },
+        stmt);
+  }
+}
+
 // By expression: whether `has` holds for it, or for something in it.
 template <class Has>
 std::vector<bool> spread(const Body& body, Has has) {

@@ -14,6 +14,7 @@ namespace vyre {
 namespace {
 
 constexpr std::uint32_t kMaxElements = 4096;  // that are gathered, of all buffers
+constexpr std::uint32_t kBytes = 4;           // of an element
 constexpr std::uint32_t kSteps = 16;          // workgroups, one after another
 
 struct Gathered {
@@ -23,7 +24,7 @@ struct Gathered {
   BufferId own;             // the workgroup memory
 };
 
-std::vector<Gathered> find(const Program& program) {
+std::vector<Gathered> find(const Program& program, std::uint32_t most_elements) {
   if (!has_free_workgroups(program)) return {};
   std::map<BufferId, Gathered> found;
   for (const auto& [buffer, op] : only_updated(program)) found[buffer] = {buffer, op, 0, {}};
@@ -32,7 +33,7 @@ std::vector<Gathered> find(const Program& program) {
     const auto gathered = found.find(access.buffer);
     if (gathered == found.end()) continue;
     const std::uint64_t most = access.condition.exists() ? access.inner_most : access.most;
-    if (most >= kMaxElements) {
+    if (most >= most_elements) {
       found.erase(gathered);
       continue;
     }
@@ -42,7 +43,7 @@ std::vector<Gathered> find(const Program& program) {
   std::vector<Gathered> all;
   std::uint32_t count = 0;
   for (const auto& [buffer, gathered] : found) {
-    if (gathered.count == 0 || count + gathered.count > kMaxElements) continue;
+    if (gathered.count == 0 || count + gathered.count > most_elements) continue;
     count += gathered.count;
     all.push_back(gathered);
   }
@@ -170,9 +171,9 @@ class Gather {
 
 }  // namespace
 
-std::optional<Shaped> gather(const Shaped& from) {
-  if (from.launch.steps > 1) return std::nullopt;
-  std::vector<Gathered> all = find(from.program);
+std::optional<Shaped> gather(const Shaped& from, const GpuLimits& limits) {
+  if (from.launch.steps > 1 || !limits.atomics) return std::nullopt;
+  std::vector<Gathered> all = find(from.program, std::min(kMaxElements, limits.memory / kBytes));
   if (all.empty() || returns_from_loop(from.program.body)) return std::nullopt;
   Shaped gathered = from;
   for (Gathered& each : all) {

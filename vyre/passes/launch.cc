@@ -23,6 +23,15 @@ std::vector<std::uint32_t> LaunchShape::words(
   return all;
 }
 
+std::uint64_t workgroup_bytes(const Program& program) {
+  std::uint64_t bytes = 0;
+  for (const BufferDecl& buffer : program.buffers) {
+    if (buffer.access != BufferAccess::Workgroup) continue;
+    bytes += std::uint64_t{buffer.count} * stride(buffer.element);
+  }
+  return bytes;
+}
+
 BufferId add_buffer(Program& program, BufferDecl buffer) {
   const std::string name = buffer.name;
   const auto is_taken = [&] {

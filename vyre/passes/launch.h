@@ -60,14 +60,24 @@ struct Shaped {
 // Of a program as it is.
 LaunchShape plain_launch(const Program& program);
 
+// What shape passes may take of a GPU. Programs that take more as they are written stay as they
+// are.
+struct GpuLimits {
+  std::uint32_t invocations = 256;  // of a workgroup
+  // Bytes of workgroup memory. The more a workgroup takes, the fewer run side by side.
+  std::uint32_t memory = 24 << 10;
+  bool atomics = true;      // on workgroup memory
+  bool collectives = true;  // as the capability says; otherwise they take memory, too
+};
+
 // The shape passes, each in the file of its name. Nothing where it does not pay or cannot be.
-std::optional<Shaped> merge(const Shaped& from);
-std::optional<Shaped> coarsen(const Shaped& from);
-std::optional<Shaped> gather(const Shaped& from);
+std::optional<Shaped> merge(const Shaped& from, const GpuLimits& limits);
+std::optional<Shaped> coarsen(const Shaped& from, const GpuLimits& limits);
+std::optional<Shaped> gather(const Shaped& from, const GpuLimits& limits);
 
 // An optimised program as GPUs run it, whatever facts of a dispatch were put into it before: a few
 // rounds of long loops at a time, and the shape passes. pass.cc has the list.
-Shaped shape_for_gpu(const Program& program);
+Shaped shape_for_gpu(const Program& program, const GpuLimits& limits);
 
 // An optimised program as a CPU runs it (lanes.cc). It has more lanes than a vector holds where one
 // waits for itself most of the time, and registers hold all that several need; they are not in
@@ -82,6 +92,9 @@ struct LaneLimits {
 inline constexpr std::uint32_t kByteTable = 256;
 Shaped shape_for_cpu(const Program& program, const LaneLimits& limits);
 inline constexpr std::uint32_t kMaxLanes = 64;  // a power of two, as all numbers of lanes are
+
+// What the workgroup memory of a program takes.
+std::uint64_t workgroup_bytes(const Program& program);
 
 // For shape passes: the program with one more buffer, under a name that no other has, and a uniform
 // for limits if it has none yet.

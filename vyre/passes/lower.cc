@@ -10,6 +10,7 @@
 #include "vyre/ir/run.h"
 #include "vyre/ir/typing.h"
 #include "vyre/ir/walk.h"
+#include "vyre/passes/collectives.h"
 #include "vyre/passes/draft.h"
 #include "vyre/passes/inline.h"
 #include "vyre/passes/pass.h"
@@ -585,7 +586,8 @@ Program replace_missing(const Program& program, const Capabilities& target) {
   Capabilities has = target;
   has.u128 = has.u128 && has.u64;
   if (has == Capabilities{}) return program;
-  Program result = program;
+  Program result =
+      target.collectives ? program : without_collectives(program, target.uniform_loads);
   bool splits = false;
   for (const auto& [wide, is_there] :
        {std::pair(DataType::U128, has.u128), std::pair(DataType::U64, has.u64)}) {

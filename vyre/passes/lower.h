@@ -7,6 +7,8 @@
 // becomes two locals. An element of a buffer becomes a vec2u32 or a vec4u32, whose stride is the
 // same, so that bytes, lengths and what is out of bounds stay what they were; it is loaded and
 // stored as a whole. Atomics need nothing: their elements have 32 bits.
+//
+// Collectives become workgroup memory and barriers (collectives.h), before types are split.
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "vyre/base/counters.h"
+#include "vyre/passes/collectives.h"
 #include "vyre/passes/draft.h"
 #include "vyre/passes/pass.h"
 
@@ -127,6 +128,7 @@ Lowered fitted(const Program& program, const Target& target) {
   }
   Lowered lowered;
   lowered.machine = target.machine;
+  if (!target.capabilities.collectives) lowered.scratch = collective_bytes(shaped.program);
   lowered.program = replace_missing(shaped.program, target.capabilities);
   if (target.longest != 0) {
     std::optional<Program> shorter = shorten(lowered.program, target.longest);
@@ -187,6 +189,14 @@ void find_bounds(Lowered& lowered, const DispatchFacts& facts) {
 }
 
 }  // namespace
+
+std::optional<Diagnostic> refuse_memory(const std::string& program, std::uint64_t bytes,
+                                        std::uint64_t scratch, std::string_view device,
+                                        std::uint64_t most) {
+  if (bytes <= most) return std::nullopt;
+  if (scratch == 0) return diagnose<message::large_workgroup_memory>(program, bytes, device, most);
+  return diagnose<message::large_collectives>(program, bytes, scratch, device, most);
+}
 
 bool Lowered::fits(const DispatchFacts& facts) const {
   return std::ranges::all_of(assumptions,

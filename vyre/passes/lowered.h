@@ -6,9 +6,12 @@
 #include <any>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "vyre/base/result.h"
 #include "vyre/ir/program.h"
 #include "vyre/ir/typing.h"
 #include "vyre/passes/affine.h"
@@ -33,6 +36,7 @@ struct Target {
 struct Lowered {
   Program program;
   LaunchShape launch;
+  std::uint64_t scratch = 0;  // bytes of its workgroup memory that collectives take
   Bounds bounds;
   std::vector<Assumption> assumptions;  // of the dispatch; none: it is right for every one
   Types types;
@@ -51,6 +55,12 @@ struct Lowered {
   // How many accesses of an invocation are compared with a length.
   std::size_t checked() const { return (bounds.checked() + launch.copies - 1) / launch.copies; }
 };
+
+// B002 where a program takes more workgroup memory than a device has; `scratch` of it is for
+// collectives.
+std::optional<Diagnostic> refuse_memory(const std::string& program, std::uint64_t bytes,
+                                        std::uint64_t scratch, std::string_view device,
+                                        std::uint64_t most);
 
 // An optimised program without calls, right for every dispatch. `source` is what it was made from.
 Lowered lower(const Program& program, const Target& target, const Linked* source = nullptr);

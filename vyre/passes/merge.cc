@@ -9,14 +9,13 @@
 namespace vyre {
 namespace {
 
-constexpr std::uint32_t kWorkgroup = 256;  // invocations that are worth starting
 constexpr std::uint32_t kWarp = 32;
 
-// How many have about that many invocations together, and whole warps where that is possible.
-std::uint32_t groups_of(const Program& program) {
-  if (invocations_of(program) > kWorkgroup / 2 || !has_free_workgroups(program)) return 1;
+// How many have at most so many invocations together, and whole warps where that is possible.
+std::uint32_t groups_of(const Program& program, std::uint32_t invocations) {
+  if (invocations_of(program) > invocations / 2 || !has_free_workgroups(program)) return 1;
   const auto count = static_cast<std::uint32_t>(invocations_of(program));
-  const std::uint32_t most = kWorkgroup / count;
+  const std::uint32_t most = invocations / count;
   for (std::uint32_t fewer = most; fewer > 1; --fewer) {
     if (fewer * count % kWarp == 0) return fewer;
   }
@@ -25,8 +24,8 @@ std::uint32_t groups_of(const Program& program) {
 
 }  // namespace
 
-std::optional<Shaped> merge(const Shaped& from) {
-  const std::uint32_t groups = groups_of(from.program);
+std::optional<Shaped> merge(const Shaped& from, const GpuLimits& limits) {
+  const std::uint32_t groups = groups_of(from.program, limits.invocations);
   if (groups == 1 || from.launch != plain_launch(from.program)) return std::nullopt;
   std::array<std::uint32_t, 3> size = from.program.workgroup_size;
   size[0] *= groups;

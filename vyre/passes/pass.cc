@@ -75,7 +75,8 @@ Result<Program> optimise(const Linked& linked, std::span<const Pass* const> pass
 
 namespace {
 
-Shaped run_passes(Program program, std::span<const Pass* const> passes, const AfterPass& after) {
+Shaped run_passes(Program program, std::span<const Pass* const> passes, const AfterPass& after,
+                  const GpuLimits& limits = {}) {
   LaunchShape launch = plain_launch(program);
   const auto goes_on = [&](const Pass& pass) {
     if (!after) return true;
@@ -88,7 +89,7 @@ Shaped run_passes(Program program, std::span<const Pass* const> passes, const Af
   const auto run = [&](const Pass& pass) {
     std::optional<Shaped> result;
     if (pass.shape != nullptr) {
-      result = pass.shape({program, launch});
+      result = pass.shape({program, launch}, limits);
     } else if (std::optional<Program> changed = pass.run(program)) {
       result = {std::move(*changed), launch};
     }
@@ -125,10 +126,10 @@ Program optimise(Program program, std::span<const Pass* const> passes, const Aft
   return result;
 }
 
-Shaped shape_for_gpu(const Program& program) {
+Shaped shape_for_gpu(const Program& program, const GpuLimits& limits) {
   std::vector<const Pass*> passes;
   for (const std::string_view name : kForGpu) passes.push_back(find_pass(name));
-  return run_passes(program, passes, {});
+  return run_passes(program, passes, {}, limits);
 }
 
 }  // namespace vyre

@@ -23,7 +23,7 @@ struct Pass {
   unsigned bit = 0;    // in sets of passes; none: it only runs when it is asked for
   unsigned wakes = 0;  // those that may find more in what it has changed
   // Of a shape pass, in place of `run`: with how the result is launched.
-  std::optional<Shaped> (*shape)(const Shaped& from) = nullptr;
+  std::optional<Shaped> (*shape)(const Shaped& from, const GpuLimits& limits) = nullptr;
   bool by_name() const { return (run != nullptr || shape != nullptr) && bit == 0; }
 };
 

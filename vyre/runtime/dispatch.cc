@@ -10,6 +10,7 @@
 #include "vyre/base/counters.h"
 #include "vyre/base/text.h"
 #include "vyre/compile.h"
+#include "vyre/passes/launch.h"
 #include "vyre/runtime/convention.h"
 
 namespace vyre {
@@ -230,10 +231,7 @@ std::vector<Diagnostic> check_limits(const Program& program, const DeviceInfo& d
     wrong.push_back(diagnose<message::large_workgroup>(program.name, invocations, device.name,
                                                        device.max_invocations));
   }
-  std::uint64_t bytes = 0;
-  for (const BufferDecl& buffer : program.buffers) {
-    if (!is_bound(buffer)) bytes += std::uint64_t{buffer.count} * stride(buffer.element);
-  }
+  const std::uint64_t bytes = workgroup_bytes(program);
   if (bytes > device.max_workgroup_bytes) {
     wrong.push_back(diagnose<message::large_workgroup_memory>(program.name, bytes, device.name,
                                                               device.max_workgroup_bytes));

@@ -4,6 +4,12 @@
 #include "vyre/ir/run.h"
 
 namespace vyre {
+namespace {
+
+// Larger workgroups gain nothing; more memory leaves room for few of them.
+constexpr GpuLimits kShapes{.invocations = 256, .memory = 24 << 10};
+
+}  // namespace
 
 Target ptx_target() {
   return {.name = "sm_75",
@@ -14,7 +20,7 @@ Target ptx_target() {
                            .abs_diff = false,
                            .saturate = false,
                            .signed_saturate = false},
-          .shape = shape_for_gpu,
+          .shape = [](const Program& program) { return shape_for_gpu(program, kShapes); },
           .zeroed_memory = false,
           .has_lines = true};
 }
@@ -34,14 +40,12 @@ std::optional<Diagnostic> ptx_refuses(const Program& program) {
   if (size[2] > kPtxMaxThreadsZ) {
     return diagnose<message::large_axis>(program.name, size[2], "z", "a GPU", kPtxMaxThreadsZ);
   }
-  std::uint64_t shared = ptx_scratch(program).bytes();
+  const std::uint64_t scratch = ptx_scratch(program).bytes();
+  std::uint64_t shared = scratch;
   for (const BufferDecl& buffer : program.buffers) {
     if (is_workgroup(buffer)) shared += ptx_shared_bytes(buffer);
   }
-  if (shared > kPtxMaxShared) {
-    return diagnose<message::large_workgroup_memory>(program.name, shared, "a GPU", kPtxMaxShared);
-  }
-  return std::nullopt;
+  return refuse_memory(program.name, shared, scratch, "a GPU", kPtxMaxShared);
 }
 
 std::string ptx_header(std::string_view file) {
