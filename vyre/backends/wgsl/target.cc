@@ -15,8 +15,9 @@ Target wgsl_target() {
                            .mul_high = false,
                            .abs_diff = false,
                            .saturate = false,
-                           .signed_saturate = false},
-          .shape = shape_for_gpu};
+                           .signed_saturate = false,
+                           .collectives = false},
+          .shape = [](const Program& program) { return shape_for_gpu(program, kWgslLimits); }};
 }
 
 }  // namespace vyre

@@ -23,7 +23,9 @@ std::string load(Api& api) {
   if (const char* chosen = std::getenv("VYRE_WEBGPU"); chosen != nullptr && *chosen != '\0') {
     paths = {chosen};
   } else {
-    paths = {VYRE_WEBGPU_LIBRARY, "libwebgpu_wrapper.so"};
+    for (const char* known : {VYRE_WEBGPU_LIBRARY, "libwebgpu_wrapper.so"}) {
+      paths.emplace_back(known);
+    }
   }
   void* library = nullptr;
   std::string path;
