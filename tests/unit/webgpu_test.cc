@@ -11,7 +11,7 @@
 #include "tests/support/command.h"
 #include "tests/support/must.h"
 #include "tests/support/webgpu_fixture.h"
-#include "vyre/backends/wgsl/code.h"
+#include "tests/support/wgsl_by_hand.h"
 #include "vyre/backends/wgsl/gpu.h"
 #include "vyre/vyre.h"
 
@@ -19,80 +19,6 @@ namespace vyre {
 namespace {
 
 using Words = std::vector<std::uint32_t>;
-
-// out[i] += a[i] + i, and the number of the workgroup; one invocation for each.
-constexpr const char* kAdd = R"(program add workgroup(64) {
-  read       a: u32[]
-  read_write out: u32[]
-  let i = invocation_id.x + 64 * num_workgroups.x * (workgroup_id.y + num_workgroups.y * workgroup_id.z)
-  out[i] = out[i] + a[i] + i + workgroup_id.x
-})";
-
-constexpr const char* kAddWgsl =
-    R"(@group(0) @binding(0) var<uniform> parameters: array<vec4<u32>, 2>;
-@group(0) @binding(2) var<storage, read> a: array<u32>;
-@group(0) @binding(3) var<storage, read_write> out: array<u32>;
-
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) part_id: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-  let workgroup_id = part_id + parameters[0].xyz;
-  let num_workgroups = vec3<u32>(parameters[0].w, parameters[1].xy);
-  let lengths = parameters[1].zw;
-  let i = 64u * workgroup_id.x + local +
-      64u * num_workgroups.x * (workgroup_id.y + num_workgroups.y * workgroup_id.z);
-  if i < lengths.y {
-    out[i] += select(0u, a[min(i, max(lengths.x, 1u) - 1u)], i < lengths.x) + i + workgroup_id.x;
-  }
-})";
-
-// out[i] = a table at i; another table for each program name.
-constexpr const char* kLookUpWgsl =
-    R"(@group(0) @binding(0) var<uniform> parameters: array<vec4<u32>, 2>;
-@group(0) @binding(1) var<storage, read> table: array<u32>;
-@group(0) @binding(2) var<storage, read_write> out: array<u32>;
-
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let i = id.x + 64u * parameters[0].x;
-  if i < parameters[1].z { out[i] = table[i % 3u]; }
-})";
-
-// Runs for about a second.
-constexpr const char* kSlowWgsl =
-    R"(@group(0) @binding(0) var<uniform> parameters: array<vec4<u32>, 2>;
-@group(0) @binding(2) var<storage, read_write> out: array<u32>;
-
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  var x = id.x;
-  for (var i = 0u; i < 2000000u; i++) { x = x * 1664525u + out[x % 64u]; }
-  out[id.x % 64u] = x;
-})";
-
-std::string one_buffer(const std::string& name) {
-  return "program " + name +
-         " workgroup(64) {\n  read_write out: u32[]\n  out[invocation_id.x] = 1\n}";
-}
-
-// What the hand has written, by the name of the program.
-Result<WgslKernel> write_by_hand(const Lowered& lowered, const SourceLines&) {
-  const std::string& name = lowered.program.name;
-  WgslKernel kernel;
-  kernel.call.launch = lowered.launch;
-  kernel.call.block = lowered.program.workgroup_size;
-  for (std::size_t i = 0; i < lowered.program.buffers.size(); ++i) {
-    const bool is_written = lowered.program.buffers[i].access == BufferAccess::ReadWrite;
-    kernel.call.buffers.push_back({BufferId(i), is_written});
-  }
-  if (name == "add") kernel.text = kAddWgsl;
-  if (name == "slow") kernel.text = kSlowWgsl;
-  if (name.starts_with("look_up")) kernel.text = kLookUpWgsl;
-  if (name == "look_up_low") kernel.call.tables = {1, 2, 3};
-  if (name == "look_up_high") kernel.call.tables = {100, 200, 300};
-  if (name == "wrong") kernel.text = "fn main() {\n  let x = 1 +;\n}";
-  if (name == "nameless") kernel.text = "@compute @workgroup_size(1) fn other() {}";
-  return kernel;
-}
 
 class WebGpuDevices : public ::testing::Test {
  protected:
@@ -103,13 +29,8 @@ class WebGpuDevices : public ::testing::Test {
   }
 
   std::unique_ptr<Kernel> kernel_of(const std::string& text) {
-    const Loaded loaded = must(load_module({"test.vyre", text}));
-    const Linked linked = program_at(loaded, 0);
-    const Target target{.name = "by hand", .capabilities = {}};
-    auto variants = std::make_unique<Variants>(linked, linked.program(), target,
-                                               lower(linked.program(), target));
-    return must(device_->load(
-        {linked, "wgsl", "", std::make_shared<WgslProgram>(std::move(variants), write_by_hand)}));
+    const Linked linked = linked_of(text);
+    return must(device_->load({linked, "wgsl", "", wgsl_by_hand(linked)}));
   }
 
   std::unique_ptr<DeviceMemory> memory_of(const Words& words) {
@@ -135,11 +56,10 @@ class WebGpuDevices : public ::testing::Test {
         kernel.get(), {{given.get(), 4 * a.size()}, {taken.get(), 4 * out.size()}}, grid};
     const std::vector<double> seconds = must(device_->run({&launch, 1}, {}));
     EXPECT_EQ(seconds.size(), 1u);
-    const Loaded loaded = must(load_module({"test.vyre", kAdd}));
     DispatchOptions options;
     options.device = &reference();
-    const Outputs expected = must(dispatch(program_at(loaded, 0), grid,
-                                           {HostBuffer("a", a), HostBuffer("out", out)}, options));
+    const Outputs expected = must(
+        dispatch(linked_of(kAdd), grid, {HostBuffer("a", a), HostBuffer("out", out)}, options));
     return {words_of(*taken, out.size()), *expected.get<std::uint32_t>("out")};
   }
 
