@@ -77,6 +77,7 @@ class ShaderWriter {
   void update(const Atomic& stmt);
   bool must_be_same(StmtId end, ExprId id) const;
   Part bound(StmtId end, ExprId id);
+  ShaderValue same(const ShaderValue& value);
 
   // --- Expressions
   void add_access(std::vector<ExprId>& needs, const AccessPlace& at, bool is_load) const;
@@ -300,11 +301,9 @@ void ShaderWriter::statement() {
       [&](const Assign& to) { assign(to.local, value(to.value)); },
       [&](const Store& to) { store(to); }, [&](const Atomic& atomic) { update(atomic); },
       [&](const If& branch) {
-        Part condition = ops_.truth(value(branch.condition));
-        if (must_be_same(branch.end, branch.condition)) {
-          condition = speller_.same_for_all(DataType::Bool, condition);
-        }
-        speller_.begin_if(condition);
+        ShaderValue condition = value(branch.condition);
+        if (must_be_same(branch.end, branch.condition)) condition = same(condition);
+        speller_.begin_if(ops_.truth(condition));
       },
       [&](const For& loop) {
         const Part from = bound(loop.end, loop.from);
@@ -314,7 +313,8 @@ void ShaderWriter::statement() {
       },
       [&](const Break&) { speller_.leave_loop(); }, [&](const Return&) { speller_.finish(); },
       [&](const Barrier&) { speller_.barrier(); },
-      Nothing<Block, SetElement, Continue, Collective>{});
+      [&](const Collective& load) { bind(load.result, same(value(load.value))); },
+      Nothing<Block, SetElement, Continue>{});
 }
 
 void ShaderWriter::close(const OpenBlock& closed, const OpenBlock& now) {
@@ -339,9 +339,17 @@ bool ShaderWriter::must_be_same(StmtId end, ExprId id) const {
 
 // A bound of a loop.
 ShaderPart ShaderWriter::bound(StmtId end, ExprId id) {
-  const Part part = ops_.whole(value(id)).parts[0];
-  if (must_be_same(end, id)) return speller_.same_for_all(DataType::U32, part);
-  return ops_.kept(DataType::U32, part);
+  const ShaderValue number = ops_.whole(value(id));
+  return must_be_same(end, id) ? same(number).parts[0] : ops_.kept(number).parts[0];
+}
+
+ShaderValue ShaderWriter::same(const ShaderValue& value) {
+  ShaderValue result = value;
+  const DataType type = value.is_test ? DataType::Bool : shader_part_type(value.type);
+  for (Part& part : result.parts) {
+    if (part.exists() && !part.is_literal()) part = speller_.same_for_all(type, part);
+  }
+  return result;
 }
 
 // A value as a local takes it that is a test, or is none.
@@ -516,7 +524,8 @@ std::vector<ExprId> ShaderWriter::needs_of_statement() const {
         need(loop.from);
         need(loop.to);
       },
-      Nothing<Block, Break, Return, Barrier, SetElement, Continue, Collective>{});
+      [&](const Collective& load) { need(load.value); },
+      Nothing<Block, Break, Return, Barrier, SetElement, Continue>{});
   return needs;
 }
 

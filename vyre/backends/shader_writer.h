@@ -7,7 +7,7 @@
 
 namespace vyre {
 
-// For a target without collectives.
+// For a target without collectives; with uniform loads, it says them as `same_for_all`.
 ShaderCall write_shader(const Lowered& lowered, ShaderSpeller& speller);
 
 }  // namespace vyre

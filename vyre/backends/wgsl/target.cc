@@ -1,6 +1,12 @@
 #include "vyre/backends/wgsl/target.h"
 
 namespace vyre {
+namespace {
+
+// Every device has as many invocations of a workgroup, and as much of its memory.
+constexpr GpuLimits kShapes{.invocations = 256, .memory = 16 << 10, .collectives = false};
+
+}  // namespace
 
 Target wgsl_target() {
   return {.name = "wgsl",
@@ -17,7 +23,7 @@ Target wgsl_target() {
                            .saturate = false,
                            .signed_saturate = false,
                            .collectives = false},
-          .shape = [](const Program& program) { return shape_for_gpu(program, kWgslLimits); }};
+          .shape = [](const Program& program) { return shape_for_gpu(program, kShapes); }};
 }
 
 }  // namespace vyre
