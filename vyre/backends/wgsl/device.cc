@@ -63,8 +63,7 @@ Result<webgpu::OwnedBindGroup> bind(WebGpu& gpu, const Ready& ready, const Launc
   }
   webgpu::BindGroupDescriptor descriptor;
   descriptor.layout = ready.code->layout.get();
-  descriptor.entry_count = entries.size();
-  descriptor.entries = entries.data();
+  descriptor.entries = entries;
   webgpu::OwnedBindGroup group(gpu.api.DeviceCreateBindGroup(gpu.device(), &descriptor));
   if (const Result<void> done = gpu.check(); !done) return done.diagnostics();
   return group;

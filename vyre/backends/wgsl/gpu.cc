@@ -13,6 +13,7 @@ using namespace webgpu;
 
 constexpr std::uint64_t kStaged = std::uint64_t{64} << 20;  // bytes that are copied at once
 constexpr std::size_t kMaxKernels = 256;
+constexpr std::size_t kMaxLog = 1000;
 constexpr std::size_t kMaxMessages = 3;  // of the compiler that are shown
 
 // What the calling thread did wrong. WebGPU reports it within the call.
@@ -58,20 +59,6 @@ struct Answer {
   }
 };
 
-OwnedInstance make_instance(const Api& api, std::string& log) {
-  DawnInstance dawn;
-  dawn.logging.first = &log;
-  dawn.logging.call = [](std::uint32_t, Text text, void* to, void*) {
-    auto& said = *static_cast<std::string*>(to);
-    said += (said.empty() ? "" : "; ") + sentence(text.view());
-  };
-  InstanceDescriptor descriptor;
-  descriptor.next = reinterpret_cast<const Chained*>(&dawn);
-  descriptor.capabilities.has_timed_waits = 1;
-  descriptor.capabilities.most_timed_waits = 1;
-  return OwnedInstance(api.CreateInstance(&descriptor));
-}
-
 std::string name_of(const AdapterInfo& adapter) {
   std::string name(adapter.device.view());
   if (name.empty()) name = "a GPU without a name";
@@ -85,21 +72,36 @@ std::string name_of(const AdapterInfo& adapter) {
 
 std::unique_ptr<WebGpu> WebGpu::open(const Api& api, std::string& reason) {
   std::unique_ptr<WebGpu> gpu(new WebGpu(api));
-  std::string log;
-  reason = gpu->start(log);
+  reason = gpu->start();
   if (reason.empty()) return gpu;
-  if (!log.empty()) reason += " (" + log + ")";
+  if (!gpu->log_.empty()) reason += " (" + gpu->log_ + ")";
   return nullptr;
 }
 
 WebGpu::~WebGpu() = default;
 
+void WebGpu::make_instance() {
+  DawnInstance dawn;
+  dawn.logging.first = this;
+  dawn.logging.call = [](std::uint32_t, Text text, void* to, void*) {
+    auto& gpu = *static_cast<WebGpu*>(to);
+    const std::lock_guard lock(gpu.said_);
+    if (gpu.log_.size() > kMaxLog) return;
+    gpu.log_ += (gpu.log_.empty() ? "" : "; ") + sentence(text.view());
+  };
+  InstanceDescriptor descriptor;
+  descriptor.next = reinterpret_cast<const Chained*>(&dawn);
+  descriptor.capabilities.has_timed_waits = 1;
+  descriptor.capabilities.most_timed_waits = 1;
+  instance_.reset(api.CreateInstance(&descriptor));
+}
+
 // Gives why there is no device.
-std::string WebGpu::start(std::string& log) {
+std::string WebGpu::start() {
   static constexpr const char* kDrivers =
       "Dawn finds no GPU with a Vulkan driver that it can use; install one, or on Debian chromium, "
       "whose software driver VK_ICD_FILENAMES=/usr/lib/chromium/vk_swiftshader_icd.json chooses";
-  instance_ = make_instance(api, log);
+  make_instance();
   if (instance_ == nullptr) return "Dawn does not start";
   const AdapterOptions options;
   Answer<Adapter> adapter;
@@ -124,20 +126,18 @@ std::string WebGpu::start(std::string& log) {
   if (features.empty() || features.back() != kSynchronized) {
     return info.name + " cannot be used from several threads";
   }
-  static constexpr const char* kCoarse = "timestamp_quantization";
+  const std::vector<const char*> coarse{"timestamp_quantization"};
   Toggles toggles;
-  toggles.disabled_count = 1;
-  toggles.disabled = &kCoarse;
+  toggles.disabled = coarse;
   DeviceDescriptor descriptor;
   descriptor.next = &toggles.chain;
-  descriptor.feature_count = features.size();
-  descriptor.features = features.data();
+  descriptor.features = features;
   descriptor.limits = &limits;
   descriptor.lost.mode = kSpontaneous;
   descriptor.lost.first = this;
   descriptor.lost.call = [](const Gpu*, std::uint32_t, Text text, void* to, void*) {
     auto& gpu = *static_cast<WebGpu*>(to);
-    const std::lock_guard lock(gpu.lost_mutex_);
+    const std::lock_guard lock(gpu.said_);
     gpu.lost_ = sentence(text.view());
     if (gpu.lost_.empty()) gpu.lost_ = "the device is lost";
   };
@@ -173,7 +173,7 @@ void WebGpu::describe(const AdapterInfo& adapter, const Limits& limits) {
 Result<void> WebGpu::check() {
   const Reported wrong = std::exchange(reported, {});
   {
-    const std::lock_guard lock(lost_mutex_);
+    const std::lock_guard lock(said_);
     if (!lost_.empty()) return diagnose<message::failed_device>(info.name, lost_);
   }
   if (wrong.kind == 0) return {};
@@ -182,7 +182,7 @@ Result<void> WebGpu::check() {
 }
 
 bool WebGpu::is_lost() const {
-  const std::lock_guard lock(lost_mutex_);
+  const std::lock_guard lock(said_);
   return !lost_.empty();
 }
 
@@ -269,15 +269,15 @@ Result<void> WebGpu::read(Buffer from, std::uint64_t offset, std::span<std::byte
 Result<void> WebGpu::map(Buffer buffer, std::span<std::byte> into, std::uint64_t skipped,
                          const RunOptions& options) {
   const std::size_t size = (skipped + into.size() + 3) / 4 * 4;
-  Reported answer;
+  std::string refusal;
   EndCallback callback;
-  callback.first = &answer;
+  callback.first = &refusal;
   callback.call = [](Status status, Text text, void* to, void*) {
-    *static_cast<Reported*>(to) = {status, sentence(text.view())};
+    if (status != kSuccess) *static_cast<std::string*>(to) = "no mapping: " + sentence(text.view());
   };
   Result<void> done = wait(api.BufferMapAsync(buffer, kMapRead, 0, size, callback), options);
   if (!done) return done;
-  if (answer.kind != kSuccess) return diagnose<message::failed_device>(info.name, answer.text);
+  if (!refusal.empty()) return diagnose<message::failed_device>(info.name, refusal);
   const void* bytes = api.BufferGetConstMappedRange(buffer, 0, size);
   std::memcpy(into.data(), static_cast<const std::byte*>(bytes) + skipped, into.size());
   api.BufferUnmap(buffer);
@@ -317,8 +317,7 @@ OwnedBindGroupLayout WebGpu::layout_of(const ShaderCall& call) const {
     add(kShaderBuffers + i, call.buffers[i].is_written);
   }
   BindGroupLayoutDescriptor descriptor;
-  descriptor.entry_count = entries.size();
-  descriptor.entries = entries.data();
+  descriptor.entries = entries;
   return OwnedBindGroupLayout(api.DeviceCreateBindGroupLayout(device_.get(), &descriptor));
 }
 
@@ -330,7 +329,7 @@ Result<std::shared_ptr<const WgslCode>> WebGpu::compile(const WgslKernel& kernel
   }
   ShaderText text;
   text.text = Text(kernel.text);
-  ShaderModuleDescriptor shader;
+  Described shader;
   shader.next = &text.chain;
   const OwnedShaderModule module(api.DeviceCreateShaderModule(device_.get(), &shader));
   reported = {};  // the messages have places
@@ -340,8 +339,8 @@ Result<std::shared_ptr<const WgslCode>> WebGpu::compile(const WgslKernel& kernel
   callback.call = [](Status, const CompilationInfo* all, void* to, void*) {
     auto& said = *static_cast<std::string*>(to);
     std::size_t shown = 0;
-    for (std::size_t i = 0; i < all->count && shown < kMaxMessages; ++i) {
-      const CompilationMessage& one = all->messages[i];
+    for (std::size_t i = 0; i < all->messages.count && shown < kMaxMessages; ++i) {
+      const CompilationMessage& one = all->messages.items[i];
       if (one.kind != kIsError) continue;
       said += (shown++ == 0 ? "line " : "; line ") + std::to_string(one.line) + ", column " +
               std::to_string(one.column) + ": " + std::string(one.text.view());
@@ -355,11 +354,10 @@ Result<std::shared_ptr<const WgslCode>> WebGpu::compile(const WgslKernel& kernel
 
   auto code = std::make_shared<WgslCode>();
   code->layout = layout_of(kernel.call);
-  const BindGroupLayout group = code->layout.get();
-  PipelineLayoutDescriptor groups;
-  groups.group_count = 1;
-  groups.groups = &group;
-  const OwnedPipelineLayout layout(api.DeviceCreatePipelineLayout(device_.get(), &groups));
+  const std::vector<BindGroupLayout> groups{code->layout.get()};
+  PipelineLayoutDescriptor whole;
+  whole.groups = groups;
+  const OwnedPipelineLayout layout(api.DeviceCreatePipelineLayout(device_.get(), &whole));
   if (done = check(); !done) return done.diagnostics();
   PipelineDescriptor descriptor;
   descriptor.layout = layout.get();

@@ -76,7 +76,8 @@ class WebGpu {
 
  private:
   explicit WebGpu(const webgpu::Api& library) : api(library) {}
-  std::string start(std::string& log);
+  std::string start();
+  void make_instance();
   void describe(const webgpu::AdapterInfo& adapter, const webgpu::Limits& limits);
   Result<void> wait(webgpu::Future future, const RunOptions& options);
   Result<void> write_words(webgpu::Buffer to, std::uint64_t offset,
@@ -85,14 +86,16 @@ class WebGpu {
                                                   std::string_view program);
   webgpu::OwnedBindGroupLayout layout_of(const ShaderCall& call) const;
 
+  mutable std::mutex said_;  // held for what Dawn says, which may be at any time
+  std::string log_;
+  std::string lost_;  // why it is
+
   webgpu::OwnedInstance instance_;
   webgpu::OwnedAdapter adapter_;
-  webgpu::OwnedDevice device_;
+  webgpu::OwnedGpu device_;
   webgpu::OwnedQueue queue_;
   std::uint32_t max_storage_buffers_ = 0;  // of a kernel
   bool has_clocks_ = false;
-  mutable std::mutex lost_mutex_;
-  std::string lost_;  // why it is
   std::mutex reading_;
   webgpu::OwnedBuffer staging_;
   std::uint64_t staging_bytes_ = 0;

@@ -41,6 +41,7 @@ std::string load(Api& api) {
 #define FUNCTION(result, name, parameters)                                       \
   api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "wgpu" #name)); \
   if (api.name == nullptr && missing == nullptr) missing = "wgpu" #name;
+#define HANDLE(name, full) FUNCTION(void, full##Release, (name))
 #include "vyre/backends/wgsl/webgpu.def"
   if (missing == nullptr) return {};
   dlclose(library);

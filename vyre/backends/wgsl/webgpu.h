@@ -9,25 +9,14 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace vyre::webgpu {
 
 using Bool = std::uint32_t;
 using Status = std::uint32_t;
-using Instance = struct OpaqueInstance*;
-using Adapter = struct OpaqueAdapter*;
-using Gpu = struct OpaqueGpu*;  // a device
-using Queue = struct OpaqueQueue*;
-using Buffer = struct OpaqueBuffer*;
-using BindGroup = struct OpaqueBindGroup*;
-using BindGroupLayout = struct OpaqueBindGroupLayout*;
-using PipelineLayout = struct OpaquePipelineLayout*;
-using ShaderModule = struct OpaqueShaderModule*;
-using Pipeline = struct OpaquePipeline*;
-using QuerySet = struct OpaqueQuerySet*;
-using Encoder = struct OpaqueEncoder*;
-using Pass = struct OpaquePass*;
-using Commands = struct OpaqueCommands*;
+#define HANDLE(name, full) using name = struct Opaque##name*;
+#include "vyre/backends/wgsl/webgpu.def"
 
 // Enumerators of the interface.
 inline constexpr Status kSuccess = 1;   // of everything that has a status
@@ -71,6 +60,21 @@ struct Text {
 struct Chained {
   const Chained* next = nullptr;
   std::uint32_t kind = 0;
+};
+
+// What every description of an object begins with.
+struct Described {
+  const Chained* next = nullptr;
+  Text label;
+};
+
+template <class Item>
+struct List {
+  std::size_t count = 0;
+  const Item* items = nullptr;
+
+  List() = default;
+  List(const std::vector<Item>& all) : count(all.size()), items(all.data()) {}
 };
 
 struct Future {
@@ -170,10 +174,8 @@ struct Limits {
 
 struct Toggles {
   Chained chain{nullptr, kToggles};
-  std::size_t enabled_count = 0;
-  const char* const* enabled = nullptr;
-  std::size_t disabled_count = 0;
-  const char* const* disabled = nullptr;
+  List<const char*> enabled;
+  List<const char*> disabled;
 };
 
 // Of a device that is lost, with the reason, and of an error that is in no error scope, with its
@@ -187,21 +189,15 @@ struct ErrorCallback {
   void* second = nullptr;
 };
 
-struct DeviceDescriptor {
-  const Chained* next = nullptr;
-  Text label;
-  std::size_t feature_count = 0;
-  const std::uint32_t* features = nullptr;
+struct DeviceDescriptor : Described {
+  List<std::uint32_t> features;
   const Limits* limits = nullptr;
-  const Chained* queue_next = nullptr;
-  Text queue_label;
+  Described queue;
   Callback<DeviceFunction> lost;
   ErrorCallback wrong;
 };
 
-struct BufferDescriptor {
-  const Chained* next = nullptr;
-  Text label;
+struct BufferDescriptor : Described {
   std::uint64_t usage = 0;
   std::uint64_t size = 0;
   Bool is_mapped = 0;
@@ -228,11 +224,8 @@ struct BindGroupLayoutEntry {
   } texture, storage_texture;
 };
 
-struct BindGroupLayoutDescriptor {
-  const Chained* next = nullptr;
-  Text label;
-  std::size_t entry_count = 0;
-  const BindGroupLayoutEntry* entries = nullptr;
+struct BindGroupLayoutDescriptor : Described {
+  List<BindGroupLayoutEntry> entries;
 };
 
 struct BindGroupEntry {
@@ -245,19 +238,13 @@ struct BindGroupEntry {
   void* texture = nullptr;
 };
 
-struct BindGroupDescriptor {
-  const Chained* next = nullptr;
-  Text label;
+struct BindGroupDescriptor : Described {
   BindGroupLayout layout = nullptr;
-  std::size_t entry_count = 0;
-  const BindGroupEntry* entries = nullptr;
+  List<BindGroupEntry> entries;
 };
 
-struct PipelineLayoutDescriptor {
-  const Chained* next = nullptr;
-  Text label;
-  std::size_t group_count = 0;
-  const BindGroupLayout* groups = nullptr;
+struct PipelineLayoutDescriptor : Described {
+  List<BindGroupLayout> groups;
   std::uint32_t immediate_size = 0;
 };
 
@@ -266,14 +253,7 @@ struct ShaderText {
   Text text;
 };
 
-struct ShaderModuleDescriptor {
-  const Chained* next = nullptr;
-  Text label;
-};
-
-struct PipelineDescriptor {
-  const Chained* next = nullptr;
-  Text label;
+struct PipelineDescriptor : Described {
   PipelineLayout layout = nullptr;
   struct {
     const Chained* next = nullptr;
@@ -284,9 +264,7 @@ struct PipelineDescriptor {
   } compute;
 };
 
-struct QuerySetDescriptor {
-  const Chained* next = nullptr;
-  Text label;
+struct QuerySetDescriptor : Described {
   std::uint32_t kind = kTimestampQuery;
   std::uint32_t count = 0;
 };
@@ -298,9 +276,7 @@ struct PassTimestamps {
   std::uint32_t end = 0;
 };
 
-struct PassDescriptor {
-  const Chained* next = nullptr;
-  Text label;
+struct PassDescriptor : Described {
   const PassTimestamps* timestamps = nullptr;
 };
 
@@ -316,8 +292,7 @@ struct CompilationMessage {
 
 struct CompilationInfo {
   const Chained* next = nullptr;
-  std::size_t count = 0;
-  const CompilationMessage* messages = nullptr;
+  List<CompilationMessage> messages;
 };
 
 using AdapterCallback = Callback<void (*)(Status, Adapter, Text, void*, void*)>;
@@ -328,6 +303,7 @@ using PipelineCallback = Callback<void (*)(Status, Pipeline, Text, void*, void*)
 
 struct Api {
 #define FUNCTION(result, name, parameters) result(*name) parameters = nullptr;
+#define HANDLE(name, full) void (*full##Release)(name) = nullptr;
 #include "vyre/backends/wgsl/webgpu.def"
 };
 
@@ -346,19 +322,7 @@ struct Releaser {
 template <class Handle, auto release>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Releaser<release>>;
 
-using OwnedInstance = Owned<Instance, &Api::InstanceRelease>;
-using OwnedAdapter = Owned<Adapter, &Api::AdapterRelease>;
-using OwnedDevice = Owned<Gpu, &Api::DeviceRelease>;
-using OwnedQueue = Owned<Queue, &Api::QueueRelease>;
-using OwnedBuffer = Owned<Buffer, &Api::BufferRelease>;
-using OwnedBindGroup = Owned<BindGroup, &Api::BindGroupRelease>;
-using OwnedBindGroupLayout = Owned<BindGroupLayout, &Api::BindGroupLayoutRelease>;
-using OwnedPipelineLayout = Owned<PipelineLayout, &Api::PipelineLayoutRelease>;
-using OwnedShaderModule = Owned<ShaderModule, &Api::ShaderModuleRelease>;
-using OwnedPipeline = Owned<Pipeline, &Api::ComputePipelineRelease>;
-using OwnedQuerySet = Owned<QuerySet, &Api::QuerySetRelease>;
-using OwnedEncoder = Owned<Encoder, &Api::CommandEncoderRelease>;
-using OwnedPass = Owned<Pass, &Api::ComputePassEncoderRelease>;
-using OwnedCommands = Owned<Commands, &Api::CommandBufferRelease>;
+#define HANDLE(name, full) using Owned##name = Owned<name, &Api::full##Release>;
+#include "vyre/backends/wgsl/webgpu.def"
 
 }  // namespace vyre::webgpu
