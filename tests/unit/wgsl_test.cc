@@ -45,7 +45,7 @@ TEST(Wgsl, WideNumbersArePairs) {
 
 TEST(Wgsl, NoNestedTextIsLong) {
   std::string sum = "a[i]";
-  for (int k = 0; k < 900; ++k) sum = "rotl(" + sum + " * b[i], " + std::to_string(k % 31) + ")";
+  for (int k = 0; k < 450; ++k) sum = "rotl(" + sum + " * b[i], " + std::to_string(k % 31) + ")";
   const std::string text = wgsl_of(with_value(sum));
   std::size_t begin = 0;
   for (std::size_t end; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <vector>
 
 namespace vyre::webgpu {
 namespace {
@@ -19,22 +18,19 @@ Api& table() {
 
 // Gives why it cannot be used; empty: it can. It stays loaded for as long as the process lives.
 std::string load(Api& api) {
-  std::vector<std::string> paths;
-  if (const char* chosen = std::getenv("VYRE_WEBGPU"); chosen != nullptr && *chosen != '\0') {
-    paths = {chosen};
+  const char* path = std::getenv("VYRE_WEBGPU");
+  void* library = nullptr;
+  if (path != nullptr && *path != '\0') {
+    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      return "VYRE_WEBGPU names what cannot be loaded: " + std::string(dlerror());
+    }
   } else {
     for (const char* known : {VYRE_WEBGPU_LIBRARY, "libwebgpu_wrapper.so"}) {
-      paths.emplace_back(known);
+      path = known;
+      library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+      if (library != nullptr) break;
     }
-  }
-  void* library = nullptr;
-  std::string path;
-  for (std::size_t i = 0; i < paths.size() && library == nullptr; ++i) {
-    path = paths[i];
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
-  if (library == nullptr && paths.size() == 1) {
-    return "VYRE_WEBGPU names what cannot be loaded: " + std::string(dlerror());
   }
   if (library == nullptr) return std::string("there is no WebGPU library ") + kFix;
   const char* missing = nullptr;
@@ -45,7 +41,7 @@ std::string load(Api& api) {
 #include "vyre/backends/wgsl/webgpu.def"
   if (missing == nullptr) return {};
   dlclose(library);
-  return path + " has no " + missing + " " + kFix;
+  return std::string(path) + " has no " + missing + " " + kFix;
 }
 
 }  // namespace
