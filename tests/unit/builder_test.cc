@@ -941,7 +941,9 @@ TEST(BuilderMisuse, CollectivesAndAtomics) {
   EXPECT_EQ(misused([](Bench& t) { t.b.let("x", t.b.num_workgroups(3)); }), Codes{"V007"});
   EXPECT_EQ(misused([](Bench& t) { t.b.continue_(); }), Codes{"V034"});
   EXPECT_EQ(misused([](Bench& t) { t.b.while_(t.wide[0], [] {}); }), Codes{"V026"});
-  EXPECT_EQ(misused([](Bench& t) { t.b.for_("k", 0, 4, 0, [](Value) {}); }), Codes{"V015"});
+  for (const std::int64_t step : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 32}) {
+    EXPECT_EQ(misused([&](Bench& t) { t.b.for_("k", 0, 4, step, [](Value) {}); }), Codes{"V015"});
+  }
   EXPECT_EQ(misused([](Bench& t) { t.b.for_reversed("k", t.wide[0], 4, [](Value) {}); }),
             (Codes{"V015", "V026"}));
   Builder other("other", {1});

@@ -145,6 +145,8 @@ int run_command(std::span<const std::string_view> arguments, const Console& cons
   }
   const Result<Invocation> invocation = parse_arguments(*verb, arguments);
   if (!invocation.ok()) return report(invocation.diagnostics(), json, console);
+  const std::vector<Diagnostic> missing = missing_folders(*invocation);
+  if (!missing.empty()) return report(missing, json, console);
   const Result<int> status = verb->run(*invocation, console);
   return status.ok() ? *status : report(status.diagnostics(), json, console);
 }

@@ -140,6 +140,9 @@ std::vector<std::string_view> parts_of(std::string_view text, char separator);
 // For people: a path as it is, but for control characters.
 inline std::string path_text(std::string_view path) { return shorten(path, path.size() * 4); }
 
+// Each folder of -I that does not exist.
+std::vector<Diagnostic> missing_folders(const Invocation& invocation);
+
 // A file, or standard input for `-`; as a text, and as the module in it.
 Result<Source> read_input(std::string_view path, const Console& console);
 // The files that it uses are found in its folder and in those of -I.

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "tools/vyre/command.h"
 #include "tools/vyre/interrupt.h"
@@ -61,6 +62,16 @@ bool read_all(std::string_view path, std::uint64_t limit, const Console& console
 }
 
 }  // namespace
+
+std::vector<Diagnostic> missing_folders(const Invocation& invocation) {
+  std::vector<Diagnostic> missing;
+  for (std::string_view folder : invocation.values("--include")) {
+    std::error_code unknown;
+    if (std::filesystem::is_directory(folder, unknown)) continue;
+    missing.push_back(diagnose<message::no_folder>(shown(folder)));
+  }
+  return missing;
+}
 
 Result<Source> read_input(std::string_view path, const Console& console) {
   Source source{path == "-" ? "<stdin>" : std::string(path), {}};

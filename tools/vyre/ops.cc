@@ -42,10 +42,10 @@ std::string_view signature_of(const OperationInfo& row) {
 std::string signature_of(const Op& op) {
   std::string out = "(";
   for (std::size_t i = 0; i < op.signature.inputs.size(); ++i) {
-    out += (i > 0 ? ", " : "") + op.body.locals[i].name + ": " +
-           std::string(text(op.signature.inputs[i]));
+    out +=
+        (i > 0 ? ", " : "") + op.body.locals[i].name + ": " + argument_text(op.signature.inputs[i]);
   }
-  return out + ") -> " + std::string(text(op.signature.output));
+  return out + ") -> " + argument_text(op.signature.output);
 }
 
 // How it is written: `atomic_add(buffer[i], value)`.
@@ -183,8 +183,20 @@ std::string describe(const Form& row) {
   return row.text + "\n  " + std::string(row.meaning) + "\n";
 }
 
-std::string describe(const Op& op, const Registry& registry) {
-  std::string out = print(Module{{op}});
+// As the author wrote it, shorthands included; of a wire file there is only what they stand for.
+std::string written(const Op& op, const Loaded& known) {
+  if (const LibraryEntry* entry = find_library_entry(op.id)) return entry->text() + "\n";
+  for (std::size_t i = 0; i < known.positions.size(); ++i) {
+    const Op* own = std::get_if<Op>(&known.module.items[i]);
+    if (own == nullptr || own->id != op.id) continue;
+    const std::uint32_t begin = known.positions[i].heads[0];
+    return known.source.text.substr(begin, known.positions[i].end + 1 - begin) + "\n";
+  }
+  return print(op);
+}
+
+std::string describe(const Op& op, const Loaded& known) {
+  std::string out = written(op, known);
   if (const LibraryEntry* entry = find_library_entry(op.id)) {
     std::string_view before = "\nexample: ";
     for (std::string_view example : entry->examples()) {
@@ -192,8 +204,11 @@ std::string describe(const Op& op, const Registry& registry) {
     }
   }
   if (op.body.callees.empty() || is_array(op.signature.output)) return out;
-  const Result<FlatOp> flat = inline_calls(op, registry);
+  const Result<FlatOp> flat = inline_calls(op, known.registry);
   if (!flat.ok() || !flat->memory.empty()) return out;
+  // Of loops that are shorthands, too, only what they stand for would be left.
+  const auto is_loop = [](const Stmt& stmt) { return std::holds_alternative<For>(stmt); };
+  if (std::ranges::any_of(flat->op.body.stmts, is_loop)) return out;
   return out + "\nwithout calls:\n" + print(Module{{flat->op}});
 }
 
@@ -307,7 +322,7 @@ Topics named(std::string_view wanted, const Topics& all) {
   return found.empty() ? members : found;
 }
 
-std::string text_of(const Topics& found, const Registry& registry) {
+std::string text_of(const Topics& found, const Loaded& known) {
   std::string out;
   const bool in_full = is_one_op(found);
   for (const auto& [name, meaning, operation, atomic, collective, form, op] : found) {
@@ -316,14 +331,14 @@ std::string text_of(const Topics& found, const Registry& registry) {
     if (collective != nullptr) out += describe(*collective);
     if (form != nullptr) out += describe(*form);
     if (op == nullptr) continue;
-    out += in_full ? describe(*op, registry)
+    out += in_full ? describe(*op, known)
                    : op->id + signature_of(*op) + "\n    " + op->description + "\n";
   }
   const bool has_ops = std::ranges::any_of(found, &Topic::op);
   return in_full || !has_ops ? out : out + "\nvyre ops ID shows one of them.\n";
 }
 
-std::string json_of(const Topics& found, const Registry& registry) {
+std::string json_of(const Topics& found, const Loaded& known) {
   JsonList operations, atomics, collectives, forms, ops;
   const bool in_full = is_one_op(found);
   const auto plain = [](const auto& row) {
@@ -346,7 +361,7 @@ std::string json_of(const Topics& found, const Registry& registry) {
       each.add("id", name).add("signature", signature_of(*op)).add("description", meaning);
       each.add("laws", json_list_of(op->laws, print_law));
       each.add("examples", entry == nullptr ? JsonList() : json_list_of(entry->examples()));
-      if (in_full) each.add("text", describe(*op, registry));
+      if (in_full) each.add("text", describe(*op, known));
       ops.add(each);
     }
   }
@@ -537,13 +552,13 @@ Result<int> run_ops(const Invocation& invocation, const Console& console) {
   }
   const Topics all = all_topics(registry);
   if (wanted.empty()) {
-    console.print(json ? json_of(all, registry) : listing(registry));
+    console.print(json ? json_of(all, *known) : listing(registry));
     return kFine;
   }
   Topics found = named(wanted, all);
   if (found.empty()) found = search(wanted, all);
   if (!found.empty()) {
-    console.print(json ? json_of(found, registry) : text_of(found, registry));
+    console.print(json ? json_of(found, *known) : text_of(found, *known));
     return kFine;
   }
   if (const std::string_view advice = advice_for(wanted); !advice.empty()) {

@@ -178,4 +178,19 @@ Result<Plan> read_plan(const Invocation& invocation, const Console& console,
   return plan;
 }
 
+std::vector<Diagnostic> surprises(const Outputs& outputs, const Plan& plan) {
+  std::vector<Diagnostic> all;
+  for (const Expectation& each : plan.expected) {
+    std::string differs;
+    if (each.digest.empty()) {
+      const auto buffer = std::ranges::find(outputs.buffers, each.name, &OutputBuffer::name);
+      differs = difference(*buffer, each.bytes, ", not ");
+    } else if (const std::string found = digest(outputs); found != each.digest) {
+      differs = "the digest is " + found;
+    }
+    if (!differs.empty()) all.push_back(diagnose<message::unexpected>(differs));
+  }
+  return all;
+}
+
 }  // namespace vyre

@@ -44,6 +44,9 @@ struct Plan {
 Result<Plan> read_plan(const Invocation& invocation, const Console& console,
                        const Request& request);
 
+// Where the outputs of a run are not what --expect says.
+std::vector<Diagnostic> surprises(const Outputs& outputs, const Plan& plan);
+
 // Puts the value of --device, if it is given, where a backend has several; U005 where no backend
 // has that one.
 std::vector<Diagnostic> choose_device(const Invocation& invocation, std::span<Choice> choices);

@@ -121,21 +121,6 @@ const OutputBuffer& output_of(const Ran& ran, std::string_view name) {
   return *std::ranges::find(ran.outputs.buffers, name, &OutputBuffer::name);
 }
 
-// Where the results are not what was expected.
-std::vector<Diagnostic> surprises(const Ran& ran, const Plan& plan) {
-  std::vector<Diagnostic> all;
-  for (const Expectation& each : plan.expected) {
-    std::string differs;
-    if (!each.digest.empty() && each.digest != ran.digest) {
-      differs = "the digest is " + ran.digest;
-    } else if (each.digest.empty()) {
-      differs = difference(output_of(ran, each.name), each.bytes, ", not ");
-    }
-    if (!differs.empty()) all.push_back(diagnose<message::unexpected>(differs));
-  }
-  return all;
-}
-
 // --- Showing ------------------------------------------------------------------------------------
 
 std::string_view contents_of(const Ran& ran, std::string_view name) {
@@ -239,7 +224,7 @@ Result<int> run_run(const Invocation& invocation, const Console& console) {
     const std::vector<Diagnostic> unwritten = write_files(first, *plan);
     if (!unwritten.empty()) return fail(unwritten);
   }
-  std::vector<Diagnostic> wrong = surprises(first, *plan);
+  std::vector<Diagnostic> wrong = surprises(first.outputs, *plan);
   if (odd) wrong = {*odd};
 
   if (json) {

@@ -28,6 +28,7 @@ std::string real_path(const std::string& path) {
 }
 
 bool is_below(std::string_view path, std::string folder) {
+  if (path == folder) return true;
   if (!folder.ends_with('/')) folder += '/';
   return path.starts_with(folder);
 }
@@ -43,9 +44,7 @@ UsedFiles::UsedFiles(std::string_view path, std::string_view name,
       is_stdin ? fstat(fileno(console.in), &status) : stat(std::string(path).c_str(), &status);
   if (known == 0) names_.emplace(std::pair(status.st_dev, status.st_ino), first_);
   add_root(is_stdin ? "" : fs::path(path).parent_path().string());
-  for (std::string_view folder : folders) {
-    if (!folder.empty()) add_root(folder);
-  }
+  for (std::string_view folder : folders) add_root(folder);
 }
 
 void UsedFiles::add_root(std::string_view folder) {

@@ -14,7 +14,6 @@ namespace {
 
 std::uint32_t size32(const auto& table) { return static_cast<std::uint32_t>(table.size()); }
 
-// Why there is no such table.
 }  // namespace
 
 // --- Values --------------------------------------------------------------------------------------
@@ -340,7 +339,7 @@ void BodyBuilder::assign_result(const Value& variable, const Fresh& fresh) {
   std::vector<Stmt>& stmts = owner.body_.stmts;
   const LocalId result = owner.unnamed(fresh);
   if (result.exists() && declared(stmts.back()) == result) {
-    owner.body_.locals[result.index].name = "__result";
+    owner.body_.locals[result.index].name = kResultName;
     stmts.insert(stmts.end() - 1, Block{StmtId{stmts.size() + 2}});
   }
   assign(variable, fresh);
@@ -372,8 +371,11 @@ void BodyBuilder::begin_else() {
 }
 
 // The loops that are more than one `for` are what docs/text-format.md says, names included.
-Value BodyBuilder::begin_for(std::string name, Value from, Value to, std::uint32_t step) {
-  if (step == 0) misuse<message::zero_step>();
+Value BodyBuilder::begin_for(std::string name, Value from, Value to, std::int64_t step) {
+  if (step < 1 || step > 0xffff'ffff) {
+    misuse<message::wrong_step>(step);
+    step = 1;
+  }
   if (step > 1) {
     open(Block{}, Made::Around);
     const Value first = let(hidden("from"), from);

@@ -319,7 +319,7 @@ class BodyBuilder {
 
   void begin_if(Value condition);
   void begin_else();
-  Value begin_for(std::string name, Value from, Value to, std::uint32_t step = 1);
+  Value begin_for(std::string name, Value from, Value to, std::int64_t step = 1);
   Value begin_for_reversed(std::string name, Value from, Value to);
   void begin_while(Value condition);
   void begin_block();
@@ -342,7 +342,7 @@ class BodyBuilder {
     body(begin_for(std::move(name), from, to));
     end();
   }
-  void for_(std::string name, Value from, Value to, std::uint32_t step,
+  void for_(std::string name, Value from, Value to, std::int64_t step,
             const std::function<void(Value)>& body) {
     body(begin_for(std::move(name), from, to, step));
     end();

@@ -30,9 +30,15 @@ Diagnostic condition_error(DataType type) {
   return diagnose<message::condition_type>(type, text(type));
 }
 
+Diagnostic operand_error(std::string_view operation, DataType type, TypeSet taken) {
+  if (is_array(type)) return diagnose<message::operand_array>(operation, type, list_of(taken));
+  return diagnose<message::operand_type>(operation, type, list_of(taken));
+}
+
 Diagnostic lane_error(DataType type, std::uint32_t lane) {
   return diagnose<message::missing_lane>(type, std::string(1, "xyzw"[lane]),
                                          type == DataType::Vec2U32 ? "its lanes are .x and .y"
+                                         : is_array(type) ? "an array has elements: `array[0]`"
                                          : cast_exists(type, DataType::Vec4U32)
                                              ? "only vectors have lanes; cast it: `vec4u32(…)`"
                                              : "only vectors have lanes; cast it: `vec2u32(…)`");

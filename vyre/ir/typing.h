@@ -30,6 +30,8 @@ std::optional<Diagnostic> variable_error(std::string_view what, DataType type);
 std::optional<Diagnostic> table_error(std::string_view name, DataType element, std::size_t count);
 
 Diagnostic condition_error(DataType type);
+// Of an operation or collective that takes others.
+Diagnostic operand_error(std::string_view operation, DataType type, TypeSet taken);
 Diagnostic lane_error(DataType type, std::uint32_t lane);
 
 // The type of a valid expression by those of its operands, `type(i)`. Locals, loads, tables and
@@ -169,9 +171,7 @@ DataType checked_type(const Expr& expr, TypeOf type, Blame blame) {
         const TypeSet types = operand_types(expr.op);
         if (first == Unknown) return Unknown;
         if (!contains(types, first)) {
-          blame(0, [&] {
-            return diagnose<message::operand_type>(info(expr.op).text, first, list_of(types));
-          });
+          blame(0, [&] { return operand_error(info(expr.op).text, first, types); });
           return Unknown;
         }
         const DataType wanted = second_operand(expr.op, first);

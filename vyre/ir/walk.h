@@ -114,6 +114,9 @@ inline LocalId declared(const Stmt& stmt) {
   return local == nullptr || assigns ? LocalId{} : *local;
 }
 
+// The local between an atomic or a collective and the one that the text assigns its result to.
+inline constexpr std::string_view kResultName = "__result";
+
 // Whether all invocations of a workgroup wait for each other.
 inline bool waits(const Stmt& stmt) {
   return std::holds_alternative<Barrier>(stmt) || std::holds_alternative<Collective>(stmt);

@@ -33,6 +33,9 @@ class FileConstants {
     by_name_[all_.back().name].push_back({file_, &all_.back()});
   }
 
+  // The file at hand.
+  std::uint32_t file() const { return file_; }
+
   // The one that the file at hand defines.
   const Constant* own(std::string_view name) const {
     const auto known = by_name_.find(name);

@@ -196,9 +196,13 @@ class ExpressionParser : protected ValueParser {
       complain<message::circular_constant>(span, shorten(name), source_.file_at(file).name);
       return true;
     }
+    if (constants_.find(name) == nullptr && defines(constants_.file(), name)) {
+      complain<message::late_constant>(span, shorten(name));
+      return true;
+    }
     return false;
   }
-  // Whether a file that is parsed later has a constant of this name.
+  // Whether a file has a constant of this name, be it further down.
   bool defines(std::uint32_t file, std::string_view name) {
     const auto [names, fresh] = later_constants_.try_emplace(file);
     if (!fresh) return names->second.contains(name);

@@ -94,6 +94,7 @@ class StatementParser : protected ExpressionParser {
     std::uint32_t count = 0;
     if (!parse_count(count, "a number of elements")) return false;
     if (!expect<message::buffer_end>(Tok::RBracket)) return false;
+    if (at(Tok::LBracket)) return fail<message::nested_array>({span.begin, token_.span.end});
     if (count == 0 || count > kMaxTableCount) {
       complain<message::array_length>({span.begin, previous_.span.end}, count);
       count = 1;
@@ -428,9 +429,11 @@ class StatementParser : protected ExpressionParser {
     if (at(Tok::Name) && spelling() == "step") {
       if (is_reversed) return fail_here<message::reversed_step>();
       advance();
+      const bool is_negative = at(Tok::Operator) && spelling() == "-";
+      if (is_negative) return fail_here<message::negative_step>();
       const Span span = token_.span;
       if (!parse_count(step, "a step")) return false;
-      if (step == 0) complain<message::zero_step>(span);
+      if (step == 0) complain<message::wrong_step>(span, step);
     }
     const std::uint32_t brace = token_.span.begin;
     if (!expect<message::for_block>(Tok::LBrace)) return false;
@@ -626,7 +629,7 @@ class StatementParser : protected ExpressionParser {
     const std::uint32_t block = add_statement(Block{});
     const LocalId result = LocalId{body_->locals.size()};
     const bool parsed = *parse_result(result, type_of(local));
-    add_local("__result", parsed ? parsed_type_ : DataType::Unknown);
+    add_local(std::string(kResultName), parsed ? parsed_type_ : DataType::Unknown);
     check_assigned(name);
     statement_ = whole;
     const Value value = local_value(result, name);
@@ -657,7 +660,7 @@ class StatementParser : protected ExpressionParser {
                               ? loaded_type(program_->buffers[store.buffer.index].element)
                               : DataType::Unknown;
     const OperationInfo* const update = token_.update;
-    if (!accept(Tok::Assign) && !accept(Tok::Update)) return fail_missing<message::stored_value>();
+    if (!accept(Tok::Assign) && !accept(Tok::Update)) return fail_stored();
     Value old;
     if (update != nullptr) {
       const Span element{name.begin, statement_.element_end};
@@ -671,6 +674,13 @@ class StatementParser : protected ExpressionParser {
     return true;
   }
 
+  // After an element that is to be changed.
+  bool fail_stored() {
+    if (at(Tok::Dot)) return fail_here<message::stored_lane>();
+    if (at(Tok::LBracket)) return fail<message::nested_array>(token_.span);
+    return fail_missing<message::stored_value>();
+  }
+
   // `w[i] = e` of an array, after the bracket.
   bool parse_set_element(Span name) {
     SetElement set;
@@ -680,7 +690,7 @@ class StatementParser : protected ExpressionParser {
     if (!parse_element(name, set.index)) return false;
     const DataType type = element_type(type_of(set.local));
     const OperationInfo* const update = token_.update;
-    if (!accept(Tok::Assign) && !accept(Tok::Update)) return fail_missing<message::stored_value>();
+    if (!accept(Tok::Assign) && !accept(Tok::Update)) return fail_stored();
     Value old;
     if (update != nullptr) {
       std::array<Value, 2> parts;

@@ -241,8 +241,7 @@ class TypeCheck {
           const DataType value = type(collective.value);
           if (collective.result.exists()) context_.types.locals[collective.result.index] = value;
           if (value != DataType::Unknown && !contains(type_sets::Combined, value)) {
-            context_.report<message::operand_type>(context_.root(i, 0), row.text, value,
-                                                   list_of(type_sets::Combined));
+            context_.add(operand_error(row.text, value, type_sets::Combined), context_.root(i, 0));
           }
           if (row.chooses()) require<message::collective_number>(i, 1, DataType::U32, row.text);
         },

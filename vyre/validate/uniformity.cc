@@ -16,6 +16,20 @@ std::string name_of(const Stmt& stmt) {
   return collective == nullptr ? "barrier" : "`" + std::string(info(collective->op).text) + "`";
 }
 
+// The result of an atomic or a collective, by the name that the user gave it: that of the local it
+// is assigned to, where the text is `x = atomic_add(…)`.
+std::string result_text(const Body& body, LocalId result) {
+  const auto made = std::ranges::find(body.stmts, result, declared);
+  const Atomic* atomic = std::get_if<Atomic>(&*made);
+  const std::string_view op =
+      atomic != nullptr ? info(atomic->op).text : info(std::get<Collective>(*made).op).text;
+  LocalId named = result;
+  if (body[result].name == kResultName && std::next(made) != body.stmts.end()) {
+    if (const Assign* assign = std::get_if<Assign>(&*std::next(made))) named = assign->local;
+  }
+  return "the result of `" + std::string(op) + "`, `" + body[named].name;
+}
+
 // Names the branch at which control flow diverges and the value that makes it diverge.
 std::string reason(const Context& context, const Divergence& divergence) {
   const Body& body = context.body;
@@ -23,12 +37,9 @@ std::string reason(const Context& context, const Divergence& divergence) {
   const std::string_view word = context.is_while(divergence.branch) ? "while"
                                 : at_if                             ? "if"
                                                                     : "for";
-  std::string value = "the result of an atomic, `";
-  if (divergence.source.exists()) {
-    value = "`" + print_expr(body, context.buffers, divergence.source, 40);
-  } else {
-    value += body[divergence.result].name;
-  }
+  const std::string value = divergence.source.exists()
+                                ? "`" + print_expr(body, context.buffers, divergence.source, 40)
+                                : result_text(body, divergence.result);
   return "the `" + std::string(word) + "` " + context.where(divergence.branch) + " depends on " +
          shorten(value, 80) + "`";
 }
