@@ -1,8 +1,8 @@
 // Makes locals of arrays whose indices are all known: of private memory of which every access names
 // its element by a number. Elements that nobody loads get none. An access out of bounds loads zero
 // and stores nothing, so such a store goes, also from memory that stays.
+#include <algorithm>
 #include <map>
-#include <set>
 
 #include "vyre/passes/draft.h"
 #include "vyre/passes/pass.h"
@@ -39,7 +39,7 @@ class Arrays {
   using Place = std::pair<std::uint32_t, std::uint32_t>;  // a buffer, and an index
 
   void find() {
-    std::map<std::uint32_t, std::set<std::uint32_t>> loaded;  // by buffer
+    std::vector<Place> loaded;
     const auto use = [&](BufferId buffer, ExprId index) {
       if (body_[index].op != Operation::Literal) known_[buffer.index] = false;
     };
@@ -47,8 +47,10 @@ class Arrays {
     for (const Expr& expr : body_.exprs) {
       if (expr.op != Operation::Load || !known_[expr.imm]) continue;
       use(BufferId{expr.imm}, expr.args[0]);
-      loaded[expr.imm].insert(body_[expr.args[0]].imm);
+      loaded.emplace_back(expr.imm, body_[expr.args[0]].imm);
     }
+    std::ranges::sort(loaded);
+    loaded.erase(std::ranges::unique(loaded).begin(), loaded.end());
     std::vector<bool> is_used(known_.size());
     for (const Stmt& stmt : body_.stmts) {
       const Store* store = std::get_if<Store>(&stmt);
@@ -59,13 +61,13 @@ class Arrays {
     }
     std::size_t count = 0;
     for (std::size_t i = 0; i < known_.size(); ++i) {
-      const std::set<std::uint32_t>& indices = loaded[static_cast<std::uint32_t>(i)];
+      const auto indices = std::ranges::equal_range(loaded, i, {}, &Place::first);
       known_[i] = known_[i] && count + indices.size() <= kMaxLocals;
       if (!known_[i]) continue;
       count += indices.size();
       any_ = any_ || is_used[i] || !indices.empty();
-      for (std::uint32_t index : indices) {
-        if (index < program_.buffers[i].count) locals_[{static_cast<std::uint32_t>(i), index}] = {};
+      for (const Place& place : indices) {
+        if (place.second < program_.buffers[i].count) locals_[place] = {};
       }
     }
   }

@@ -16,15 +16,12 @@ constexpr std::uint32_t kMaxOperations = 8;
 class Conversion {
  public:
   explicit Conversion(Draft& draft)
-      : draft_(draft),
-        body_(draft.from().body),
-        memo_(body_.exprs.size()),
-        assigned_(assigned_locals(body_)) {}
+      : draft_(draft), body_(draft.from().body), assigned_(assigned_locals(body_)) {}
 
-  Keep statement(StmtId id, const Stmt& source) {
-    Stmt stmt = with_roots(source, [&](ExprId root) { return copy(root); });
-    if (const If* branch = std::get_if<If>(&source); branch != nullptr && converts(id, *branch)) {
-      select(id, *branch, std::get<If>(stmt).condition);
+  // Expressions have the ids that they had.
+  Keep statement(StmtId id, Stmt stmt) {
+    if (const If* branch = std::get_if<If>(&stmt); branch != nullptr && converts(id, *branch)) {
+      select(id, *branch);
       return Keep::Nothing;
     }
     if (If* branch = std::get_if<If>(&stmt)) {
@@ -87,8 +84,6 @@ class Conversion {
     return draft_.make().make(test, {value, zero(value)});
   }
 
-  ExprId copy(ExprId root) { return copy_expr(draft_, root, memo_); }
-
   bool mentions(ExprId root, LocalId local) const {
     bool found = false;
     for_each_use(body_, root, [&](ExprId id) {
@@ -135,7 +130,7 @@ class Conversion {
     return true;
   }
 
-  void select(StmtId id, const If& branch, ExprId condition) {
+  void select(StmtId id, const If& branch) {
     struct Choice {
       LocalId local;
       ExprId yes;
@@ -144,10 +139,11 @@ class Conversion {
     std::vector<Choice> choices;
     Simplifier& make = draft_.make();
     std::size_t given = 0;
-    bool bind = facts(branch.condition).costly;
+    ExprId condition = branch.condition;
+    bool bind = facts(condition).costly;
     for (StmtId at{id.index + 1}; at < branch.end; ++at.index) {
       if (const Let* let = std::get_if<Let>(&body_[at])) {
-        draft_.add(Let{let->local, copy(let->value)});
+        draft_.add(*let);
         continue;
       }
       const Assign& assign = std::get<Assign>(body_[at]);
@@ -156,7 +152,7 @@ class Conversion {
         const ExprId kept = make.local(assign.local);
         choice = choices.insert(choice, {assign.local, kept, kept});
       }
-      (at < branch.else_begin ? choice->yes : choice->no) = copy(assign.value);
+      (at < branch.else_begin ? choice->yes : choice->no) = assign.value;
       bind = bind || mentions(branch.condition, assign.local);
       ++given;
     }
@@ -174,7 +170,6 @@ class Conversion {
 
   Draft& draft_;
   const Body& body_;
-  std::vector<ExprId> memo_;
   std::vector<Facts> facts_;
   std::vector<bool> assigned_;  // per local
 };

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "vyre/base/hash.h"
+#include "vyre/base/slots.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -17,6 +18,28 @@ std::string_view stem(std::string_view name) {
 }
 
 constexpr std::size_t kMaxNesting = 1000;
+
+// Numbers names, so that what is known of them is in tables. The text of a new one has to stay.
+class Names {
+ public:
+  std::uint32_t number(std::string_view name) {
+    const std::uint32_t index = find_or_add(
+        slots_, all_.size(), spot_of(name), [&](std::size_t i) { return spot_of(all_[i]); },
+        [&](std::uint32_t i) { return all_[i] == name; });
+    if (index == all_.size()) all_.push_back(name);
+    return index;
+  }
+  std::size_t size() const { return all_.size(); }
+
+ private:
+  static Spot spot_of(std::string_view name) {
+    const std::uint64_t hash = hash_text(name);
+    return {hash, static_cast<std::uint32_t>(hash)};
+  }
+
+  Slots slots_;
+  std::vector<std::string_view> all_;
+};
 
 }  // namespace
 
@@ -35,26 +58,27 @@ bool nests_deeply(const Body& body) {
 void name_apart(Program& program) {
   Body& body = program.body;
   const std::vector<BufferDecl>& buffers = program.buffers;
-  std::unordered_set<std::string_view> all;
-  all.reserve(buffers.size() + body.locals.size());
-  bool apart = true;
-  for (const BufferDecl& buffer : buffers) all.insert(buffer.name);
-  for (const Local& local : body.locals) apart = all.insert(local.name).second && apart;
-  if (apart) return;
+  const std::size_t count = buffers.size() + body.locals.size();
+  Names names;
+  for (const BufferDecl& buffer : buffers) names.number(buffer.name);
+  std::vector<std::uint32_t> own;  // per local: the number of its name
+  own.reserve(body.locals.size());
+  for (const Local& local : body.locals) own.push_back(names.number(local.name));
+  const std::size_t given = names.size();
+  if (given == count) return;
 
   struct Frame : OpenBlock {
     std::size_t declared = 0;
   };
   std::vector<std::string> renamed(body.locals.size());  // those that get another name
-  std::unordered_set<std::string_view> visible;
-  visible.reserve(buffers.size() + body.locals.size());
-  for (const BufferDecl& buffer : buffers) visible.insert(buffer.name);
+  std::vector<bool> visible(given);                      // by number
+  std::fill_n(visible.begin(), buffers.size(), true);
   std::unordered_map<std::string_view, std::uint32_t> numbers;
-  std::vector<std::string_view> declared_names;
+  std::vector<std::uint32_t> declared_names;
   BlockStack<Frame> stack(body);
   const auto close = [&](const Frame& closed, Frame& now) {
     while (declared_names.size() > closed.declared) {
-      visible.erase(declared_names.back());
+      visible[declared_names.back()] = false;
       declared_names.pop_back();
     }
     if (now.owner == closed.owner && now.is_else && !closed.is_else) now.declared = closed.declared;
@@ -65,17 +89,18 @@ void name_apart(Program& program) {
     const bool is_loop = std::holds_alternative<For>(body.stmts[i]);
     const std::size_t before = declared_names.size();
     if (local.exists()) {
-      std::string_view name = body[local].name;
-      if (visible.contains(name)) {
-        const std::string_view base = stem(name);
+      std::uint32_t name = own[local.index];
+      if (visible[name]) {
+        const std::string_view base = stem(body[local].name);
         std::uint32_t& number = numbers.try_emplace(base, 1).first->second;
         std::string& other = renamed[local.index];
         do {
           other = std::string(base) + "_" + std::to_string(++number);
-        } while (visible.contains(other) || all.contains(other));
-        name = other;
+          name = names.number(other);
+          visible.resize(names.size());
+        } while (visible[name] || name < given);
       }
-      visible.insert(name);
+      visible[name] = true;
       declared_names.push_back(name);
     }
     if (Frame* opened = stack.open(i)) opened->declared = is_loop ? before : declared_names.size();

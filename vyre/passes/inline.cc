@@ -202,17 +202,20 @@ std::uint32_t number_after(std::string_view name) {
 class Inliner {
  public:
   // `limited`: the result has to be one that may be written.
-  Inliner(std::string_view name, std::span<const BufferDecl> buffers, Find find,
+  Inliner(std::string_view name, const Body& body, std::span<const BufferDecl> buffers, Find find,
           bool limited = true)
       : name_(name),
+        body_(body),
         buffers_(buffers.begin(), buffers.end()),
         given_(buffers.size()),
         find_(std::move(find)),
-        limited_(limited) {}
+        limited_(limited),
+        interner_(out_, 2 * body.exprs.size()) {}
 
   // `kind` is what the body is of: "program" or "op".
-  Result<Body> expand(const Body& body, std::string_view kind, std::span<const DataType> inputs) {
+  Result<Body> expand(std::string_view kind, std::span<const DataType> inputs) {
     const auto parameters = static_cast<std::uint32_t>(inputs.size());
+    const Body& body = body_;
     for (const Local& own : body.locals) number_ = std::max(number_, number_after(own.name));
     for (const BufferDecl& buffer : buffers_) {
       number_ = std::max(number_, number_after(buffer.name));
@@ -886,6 +889,7 @@ class Inliner {
   }
 
   const std::string_view name_;
+  const Body& body_;
   std::vector<BufferDecl> buffers_;
   const std::size_t given_;     // of the buffers
   std::vector<bool> is_fixed_;  // per buffer: memory that does not change once it has its values
@@ -896,7 +900,7 @@ class Inliner {
   std::unordered_map<const Op*, Callee> callees_;
 
   Body out_;
-  Interner interner_{out_};
+  Interner interner_;
   std::vector<Visit> visits_;  // room for walks
   std::vector<ExprId> args_;
   std::vector<std::uint32_t> sizes_;   // per expression of the result, as written out
@@ -938,8 +942,9 @@ Result<Program> expanded(const Linked& linked, bool limited) {
   std::unordered_map<std::string_view, const Op*> ops;
   for (const auto& op : linked.ops()) ops.emplace(op->id, op.get());
   Inliner inliner(
-      program.name, program.buffers, [&](std::string_view id) { return ops.at(id); }, limited);
-  Result<Body> body = inliner.expand(program.body, "program", {});
+      program.name, program.body, program.buffers, [&](std::string_view id) { return ops.at(id); },
+      limited);
+  Result<Body> body = inliner.expand("program", {});
   if (!body.ok()) return body.diagnostics();
   program.body = std::move(*body);
   program.buffers = inliner.take_buffers();
@@ -967,8 +972,8 @@ Result<FlatOp> inline_calls(const Op& op, const Registry& registry) {
   FlatOp flat{op, {}};
   const bool has_arrays = std::ranges::any_of(op.signature.inputs, &is_array);
   if (!needs_expansion(op.body) && !has_arrays) return flat;
-  Inliner inliner(op.id, {}, [&](std::string_view id) { return registry.find(id); });
-  Result<Body> body = inliner.expand(op.body, "op", op.signature.inputs);
+  Inliner inliner(op.id, op.body, {}, [&](std::string_view id) { return registry.find(id); });
+  Result<Body> body = inliner.expand("op", op.signature.inputs);
   if (!body.ok()) return body.diagnostics();
   flat.op.body = std::move(*body);
   flat.memory = inliner.take_buffers();

@@ -67,7 +67,7 @@ class Sharing {
         blocks_(body_.stmts.size()),
         reached_(body_.stmts.size()),
         runs_(body_.stmts.size()) {
-    make_.local_types() = types_of(body_, program.buffers, {}, {}).locals;
+    make_.local_types().resize(body_.locals.size());
     values_.reserve(expected_exprs(body_));
     collect();
     find_live();
@@ -144,6 +144,15 @@ class Sharing {
   }
 
   // --- Values
+
+  // The type of the local that the current statement declares.
+  DataType type_of_declared(const Stmt& stmt) const {
+    if (const Atomic* atomic = std::get_if<Atomic>(&stmt)) {
+      return program_.buffers[atomic->buffer.index].element;
+    }
+    return std::holds_alternative<For>(stmt) ? DataType::U32
+                                             : make_.type(root_values_[first_root_.back()]);
+  }
 
   ExprId new_leaf(const Leaf& leaf, DataType type) {
     leaves_.push_back(leaf);
@@ -236,10 +245,24 @@ class Sharing {
     const ExprId count = make_.number(32 - bits);
     return make_.make(Operation::Shr, {make_.make(Operation::Shl, {value, count}), count});
   }
+  // Whether an index is below the least length of a buffer, as its form alone says: most are, and
+  // the ranges of a whole program take long.
+  bool is_always_inside(BufferId buffer, ExprId index) const {
+    const std::uint32_t length = program_.buffers[buffer.index].count;
+    const Expr& expr = graph_[index];
+    if (expr.op == Operation::Literal) return expr.imm < length;
+    if (expr.op == Operation::LocalId) return program_.workgroup_size[expr.detail] <= length;
+    const bool is_remainder = expr.op == Operation::Mod;
+    if (!is_remainder && expr.op != Operation::BitAnd && expr.op != Operation::Min) return false;
+    const Expr& most = graph_[expr.args[1]];
+    if (most.op != Operation::Literal) return false;
+    return is_remainder ? most.imm - 1 < length : most.imm < length;
+  }
   // What an element of memory that others write holds. A store out of bounds does nothing.
   ExprId loaded(BufferId buffer, ExprId index) {
     const Memory::Element* element = memory_.find(buffer, index);
     if (element != nullptr && element->store.exists()) {
+      if (is_always_inside(buffer, index)) return element->value;
       if (!proved_) proved_.emplace(program_);
       if ((*proved_)[element->store]) return element->value;
     } else if (element != nullptr) {
@@ -396,6 +419,7 @@ class Sharing {
         values_of_.end_statement();
         if (const LocalId local = declared(stmt); local.exists()) {
           local_blocks_[local.index] = place;
+          make_.local_types()[local.index] = type_of_declared(stmt);
         }
         visit(
             stmt, [&](const Let& let) { declare(let); },

@@ -197,6 +197,7 @@ class Unroller {
   }
 
   Stmt copy(StmtId id) {
+    if (copies_ == 0 && !is_partly_) return body_[id];  // nothing in it is different
     Stmt stmt = with_roots(body_[id], [&](ExprId root) {
       return copy_expr(draft_, root, memo_,
                        [&](ExprId at, const Expr& expr, std::span<const ExprId> args) {

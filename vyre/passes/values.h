@@ -39,6 +39,7 @@ struct ValueGraph {
   // load from memory that others write, and of a local without a value.
   template <class Fresh>
   ExprId value(ExprId root, Fresh fresh) {
+    if (memo_[root.index].exists()) return memo_[root.index];
     const auto is_known = [&](ExprId id) { return memo_[id.index].exists(); };
     operands_first(body, root, visits_, is_known, [&](ExprId id, std::span<const ExprId> ids) {
       const Expr& expr = body[id];
