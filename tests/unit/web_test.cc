@@ -98,8 +98,8 @@ Words counting(std::size_t count) {
 
 Json all_cases() {
   Json cases = Json::array();
-  for (const std::size_t a : {0, 1, 64, 300}) {
-    for (const std::size_t out : {0, 1, 63, 64, 65, 300}) {
+  for (const std::size_t a : {0u, 1u, 64u, 300u}) {
+    for (const std::size_t out : {0u, 1u, 63u, 64u, 65u, 300u}) {
       cases.push_back(case_of(kAdd, {2, 2}, {{"a", counting(a)}, {"out", counting(out)}}));
     }
   }

@@ -89,8 +89,8 @@ TEST_F(WebGpuDevices, RunsWhatIsWrittenByHand) {
 }
 
 TEST_F(WebGpuDevices, LengthsAreExactAlsoOfEmptyBuffers) {
-  for (const std::size_t a : {0, 1, 63, 64, 65}) {
-    for (const std::size_t out : {0, 1, 63, 64, 65, 129}) {
+  for (const std::size_t a : {0u, 1u, 63u, 64u, 65u}) {
+    for (const std::size_t out : {0u, 1u, 63u, 64u, 65u, 129u}) {
       const auto [found, expected] = add(counting(a, 5), counting(out, 9), {3});
       EXPECT_EQ(found, expected) << a << " " << out;
     }
@@ -164,8 +164,8 @@ TEST_F(WebGpuDevices, BytesAreWrittenAndReadAnywhere) {
   std::string expected(1000, '\0');
   const std::unique_ptr<DeviceMemory> memory = must(device_->allocate(expected.size()));
   unsigned value = 1;
-  for (const std::size_t offset : {0, 1, 2, 3, 4, 7, 255, 256, 600, 996, 999}) {
-    for (const std::size_t size : {0, 1, 2, 3, 4, 5, 8, 31, 64, 257}) {
+  for (const std::size_t offset : {0u, 1u, 2u, 3u, 4u, 7u, 255u, 256u, 600u, 996u, 999u}) {
+    for (const std::size_t size : {0u, 1u, 2u, 3u, 4u, 5u, 8u, 31u, 64u, 257u}) {
       if (offset + size > expected.size()) continue;
       for (std::size_t i = 0; i < size; ++i) expected[offset + i] = static_cast<char>(value++);
       const auto bytes = std::as_bytes(std::span(expected).subspan(offset, size));
