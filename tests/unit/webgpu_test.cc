@@ -233,6 +233,20 @@ TEST_F(WebGpuDevices, ABufferThatCannotBeBoundIsRefusedWithTheLimit) {
       << made.diagnostics()[0].problem;
 }
 
+TEST_F(WebGpuDevices, WithoutMemoryADeviceSaysSoAndGoesOn) {
+  std::vector<std::unique_ptr<DeviceMemory>> all;
+  Result<std::unique_ptr<DeviceMemory>> next = device_->allocate(100);
+  for (int i = 0; i < 1000 && next.ok(); ++i) {
+    all.push_back(std::move(*next));
+    next = device_->allocate(device_->info().max_buffer_bytes);
+  }
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.diagnostics()[0].code, Code::B004) << render(next.diagnostics()[0]);
+  all.clear();
+  const auto [found, expected] = add(Words(10, 1), Words(10, 1), {});
+  EXPECT_EQ(found, expected);
+}
+
 TEST_F(WebGpuDevices, ARunIsStopped) {
   const std::atomic<bool> now = true;
   RunOptions options;
