@@ -107,6 +107,8 @@ Json all_cases() {
     cases.push_back(case_of(kNumber, {count}, {{"out", Words(count + 3, 7)}}));
   }
   cases.push_back(case_of(kNumber, {4 * 65'535 * 2 + 9}, {{"out", Words(70'000)}}));
+  cases.push_back(case_of(kNumber, {4 * 700 + 1}, {{"out", Words(2900)}}));
+  cases.back()["most"] = 1;  // more dispatches than are submitted together
   Json look_up = case_of(kAdd, {1}, {{"a", {}}, {"out", Words(5)}});
   const Linked high = linked_of(one_buffer("look_up_high"));
   look_up["artifact"] = artifact_of(kernel_by_hand(high), high.program());
