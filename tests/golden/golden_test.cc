@@ -250,6 +250,8 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"too_large", kLimit},
     {"no_machine_code", kLimit},
     {"full_device", "needs a GPU whose memory others use"},
+    {"large_buffer", "needs a device of WebGPU"},
+    {"many_buffers", "needs a device of WebGPU"},
     {"failed_device", "needs a GPU that fails"},
     {"slow_kernel", "needs a GPU that fails"},
     {"constant_range", kBuilder},

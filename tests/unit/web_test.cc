@@ -98,8 +98,8 @@ Words counting(std::size_t count) {
 
 Json all_cases() {
   Json cases = Json::array();
-  for (const std::size_t a : std::initializer_list<std::size_t>{0, 1, 64, 300}) {
-    for (const std::size_t out : std::initializer_list<std::size_t>{0, 1, 63, 64, 65, 300}) {
+  for (const std::size_t a : {0u, 1u, 64u, 300u}) {
+    for (const std::size_t out : {0u, 1u, 63u, 64u, 65u, 300u}) {
       cases.push_back(case_of(kAdd, {2, 2}, {{"a", counting(a)}, {"out", counting(out)}}));
     }
   }
@@ -107,6 +107,8 @@ Json all_cases() {
     cases.push_back(case_of(kNumber, {count}, {{"out", Words(count + 3, 7)}}));
   }
   cases.push_back(case_of(kNumber, {4 * 65'535 * 2 + 9}, {{"out", Words(70'000)}}));
+  cases.push_back(case_of(kNumber, {4 * 700 + 1}, {{"out", Words(2900)}}));
+  cases.back()["most"] = 1;  // more dispatches than are submitted together
   Json look_up = case_of(kAdd, {1}, {{"a", {}}, {"out", Words(5)}});
   const Linked high = linked_of(one_buffer("look_up_high"));
   look_up["artifact"] = artifact_of(kernel_by_hand(high), high.program());

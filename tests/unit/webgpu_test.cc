@@ -89,8 +89,8 @@ TEST_F(WebGpuDevices, RunsWhatIsWrittenByHand) {
 }
 
 TEST_F(WebGpuDevices, LengthsAreExactAlsoOfEmptyBuffers) {
-  for (const std::size_t a : std::initializer_list<std::size_t>{0, 1, 63, 64, 65}) {
-    for (const std::size_t out : std::initializer_list<std::size_t>{0, 1, 63, 64, 65, 129}) {
+  for (const std::size_t a : {0u, 1u, 63u, 64u, 65u}) {
+    for (const std::size_t out : {0u, 1u, 63u, 64u, 65u, 129u}) {
       const auto [found, expected] = add(counting(a, 5), counting(out, 9), {3});
       EXPECT_EQ(found, expected) << a << " " << out;
     }
@@ -121,7 +121,7 @@ TEST_F(WebGpuDevices, GridsTakeSeveralDispatches) {
 TEST_F(WebGpuDevices, AGridMayTakeThousandsOfDispatches) {
   std::string reason;
   WebGpu& gpu = *find_webgpu(reason);
-  const GridStep most = std::exchange(gpu.max_grid, GridStep{1, 2, 3});
+  const GridStep most = std::exchange(gpu.max_grid, GridStep{1, 1, 3});
   const auto [found, expected] = add(Words(280'000, 3), Words(280'000, 2), {11, 19, 20});
   gpu.max_grid = most;
   EXPECT_TRUE(found == expected);
@@ -164,8 +164,8 @@ TEST_F(WebGpuDevices, BytesAreWrittenAndReadAnywhere) {
   std::string expected(1000, '\0');
   const std::unique_ptr<DeviceMemory> memory = must(device_->allocate(expected.size()));
   unsigned value = 1;
-  for (const std::size_t offset : std::initializer_list<std::size_t>{0, 1, 2, 3, 4, 7, 255, 256, 600, 996, 999}) {
-    for (const std::size_t size : std::initializer_list<std::size_t>{0, 1, 2, 3, 4, 5, 8, 31, 64, 257}) {
+  for (const std::size_t offset : {0u, 1u, 2u, 3u, 4u, 7u, 255u, 256u, 600u, 996u, 999u}) {
+    for (const std::size_t size : {0u, 1u, 2u, 3u, 4u, 5u, 8u, 31u, 64u, 257u}) {
       if (offset + size > expected.size()) continue;
       for (std::size_t i = 0; i < size; ++i) expected[offset + i] = static_cast<char>(value++);
       const auto bytes = std::as_bytes(std::span(expected).subspan(offset, size));
@@ -231,6 +231,20 @@ TEST_F(WebGpuDevices, ABufferThatCannotBeBoundIsRefusedWithTheLimit) {
   const std::string limit = info.buffer_limit + " is " + std::to_string(info.max_buffer_bytes);
   EXPECT_NE(made.diagnostics()[0].problem.find(limit), std::string::npos)
       << made.diagnostics()[0].problem;
+}
+
+TEST_F(WebGpuDevices, WithoutMemoryADeviceSaysSoAndGoesOn) {
+  std::vector<std::unique_ptr<DeviceMemory>> all;
+  Result<std::unique_ptr<DeviceMemory>> next = device_->allocate(100);
+  for (int i = 0; i < 1000 && next.ok(); ++i) {
+    all.push_back(std::move(*next));
+    next = device_->allocate(device_->info().max_buffer_bytes);
+  }
+  ASSERT_FALSE(next.ok());
+  EXPECT_EQ(next.diagnostics()[0].code, Code::B004) << render(next.diagnostics()[0]);
+  all.clear();
+  const auto [found, expected] = add(Words(10, 1), Words(10, 1), {});
+  EXPECT_EQ(found, expected);
 }
 
 TEST_F(WebGpuDevices, ARunIsStopped) {

@@ -2,6 +2,7 @@
 //
 // A case is { name, artifact, grid, inputs, expected }: the contents of buffers by their name, in
 // base64; or with `refused` in the place of `expected`, words of the error that it has to end in.
+// With `most`, the device says that it takes no more workgroups than that on an axis.
 import { dispatch, makeKernel, openDevice, run, upload, download } from '../../web/vyre-webgpu.mjs';
 
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -22,10 +23,20 @@ function differences(name, found, expected) {
   return all;
 }
 
+function setLimits(device, limits) {
+  Object.defineProperty(device, 'limits', { configurable: true, value: limits });
+}
+
 // Runs a case once from bytes, and twice on buffers that stay on the device.
-async function differencesOf(device, { name, artifact, grid, inputs, expected, refused }) {
+async function differencesOf(device, { name, artifact, grid, inputs, expected, refused, most }) {
   const contents = {};
   for (const [buffer, text] of Object.entries(inputs)) contents[buffer] = bytesOf(text);
+  const kept = device.limits;
+  if (most) {
+    const limits = {};
+    for (const limit in kept) limits[limit] = kept[limit];
+    setLimits(device, { ...limits, maxComputeWorkgroupsPerDimension: most });
+  }
   try {
     const found = await dispatch(device, artifact, grid, contents);
     if (refused) return [`${name} runs, and has to be refused`];
@@ -37,10 +48,13 @@ async function differencesOf(device, { name, artifact, grid, inputs, expected, r
       await run(device, kernel, grid, resident);
     }
     for (const key of Object.keys(found)) again[key] = await download(device, resident[key]);
-    return [...differences(name, found, expected), ...differences(`${name} again`, again, expected)];
+    const twice = differences(`${name} again`, again, expected);
+    return [...differences(name, found, expected), ...twice];
   } catch (error) {
     if (refused && String(error).includes(refused)) return [];
     return [`${name}: ${error.stack ?? error}`];
+  } finally {
+    setLimits(device, kept);
   }
 }
 

@@ -28,8 +28,8 @@ std::string sentence(std::string_view text) {
   return shorten(text.substr(0, text.find('\n')), 500);
 }
 
-// For what comes without anything to hold it.
-constexpr std::uint64_t kPoll = 20'000'000;  // nanoseconds
+// After so many nanoseconds a wait looks whether somebody wants it to end.
+constexpr std::uint64_t kPoll = 20'000'000;
 
 // Whether it came.
 bool await(const Api& api, Instance instance, Future future) {

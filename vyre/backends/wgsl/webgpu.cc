@@ -7,8 +7,8 @@
 namespace vyre::webgpu {
 namespace {
 
-constexpr const char* kFix =
-    "(install the npm package bun-webgpu-linux-x64, and name its libwebgpu_wrapper.so in "
+constexpr std::string_view kFix =
+    " (install the npm package bun-webgpu-linux-x64, and name its libwebgpu_wrapper.so in "
     "VYRE_WEBGPU)";
 
 Api& table() {
@@ -32,7 +32,7 @@ std::string load(Api& api) {
       if (library != nullptr) break;
     }
   }
-  if (library == nullptr) return std::string("there is no WebGPU library ") + kFix;
+  if (library == nullptr) return std::string("there is no WebGPU library").append(kFix);
   const char* missing = nullptr;
 #define FUNCTION(result, name, parameters)                                       \
   api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, "wgpu" #name)); \
@@ -41,7 +41,7 @@ std::string load(Api& api) {
 #include "vyre/backends/wgsl/webgpu.def"
   if (missing == nullptr) return {};
   dlclose(library);
-  return std::string(path) + " has no " + missing + " " + kFix;
+  return (std::string(path) + " has no " + missing).append(kFix);
 }
 
 }  // namespace
