@@ -14,9 +14,23 @@
 #include <vector>
 
 #include "tests/support/temp_folder.h"
+#include "vyre/backends/spirv/emit.h"
 #include "vyre/backends/spirv/module.h"
+#include "vyre/backends/spirv/target.h"
+#include "vyre/vyre.h"
 
 namespace vyre {
+
+// What devices may be.
+inline constexpr std::string_view kSpirvKinds[] = {"", kSpirvInt64};
+
+// Right for every dispatch, with the lines of a file where that is given.
+inline Result<SpirvKernel> compile_spirv(const Linked& linked, std::string_view kind,
+                                         std::string_view file = {}) {
+  const Result<Lowered> lowered = lower(linked, *find_backend("spirv"), kind);
+  if (!lowered.ok()) return lowered.diagnostics();
+  return emit_spirv(*lowered, file);
+}
 
 // Whether a program is in PATH.
 inline bool is_installed(const std::string& program) {

@@ -207,7 +207,7 @@ SpirvSpeller::Id SpirvSpeller::words_type(std::uint32_t count) {
 }
 
 void SpirvSpeller::name(Id id, std::string_view name) {
-  if (!file_.empty()) module_.name(id, shorten(name, kLongName));
+  if (!file_.empty() && !name.empty()) module_.name(id, shorten(name, kLongName));
 }
 
 ShaderPart SpirvSpeller::parameter(std::uint32_t word) {
