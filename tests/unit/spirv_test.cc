@@ -1,8 +1,11 @@
-// The SPIR-V that the speller writes is valid, whatever is asked of it in whichever order.
+// The SPIR-V that the speller writes is valid, whatever is asked of it in whichever order, and has
+// what programs want of it.
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "tests/support/command.h"
+#include "tests/support/must.h"
 #include "tests/support/spirv_fixture.h"
 #include "vyre/backends/shader.h"
 #include "vyre/backends/spirv/speller.h"
@@ -261,6 +264,67 @@ TEST(Spirv, NamesAndLinesAreInModulesOfFiles) {
   }
   EXPECT_EQ(names, (std::set<std::string>{"add_all", "sums", "total", "round", "whole"}));
   EXPECT_EQ(lines, (std::vector<std::uint32_t>{7, 8}));
+}
+
+TEST(Spirv, ModulesHaveAsManyIdsAsReadersTake) {
+  constexpr std::uint32_t kMost = 0x3fffff;
+  SpirvSpeller speller;
+  speller.begin(Program{"p", {1, 1, 1}, {}, {}}, {}, 0);
+  Part value = speller.local_id(0);
+  while (value.value < kMost - 1) value = speller.unary(Operation::BitNot, U32, value);
+  SpirvSpeller larger = speller;
+  larger.unary(Operation::BitNot, U32, value);
+  EXPECT_TRUE(speller.fits());
+  EXPECT_FALSE(larger.fits());
+  if (!is_installed("spirv-val")) GTEST_SKIP() << "spirv-val (spirv-tools) is not installed";
+  EXPECT_EQ(validator_says(speller.words()), "");
+  EXPECT_NE(validator_says(larger.words()), "");
+}
+
+// --- Of programs --------------------------------------------------------------------------------
+
+std::string with_value(const std::string& value, const std::string& element = "u32") {
+  return "program p workgroup(64) {\n  read a: " + element + "[] @0\n  read b: " + element +
+         "[] @1\n  read_write out: " + element +
+         "[] @2\n  let i = invocation_id.x\n  out[i] = " + value + "\n}\n";
+}
+
+std::vector<std::uint32_t> words_of(const std::string& program, std::string_view kind = {}) {
+  const Loaded loaded = must(load_module({"p.vyre", program}));
+  std::vector<std::uint32_t> words = must(compile_spirv(must(link(loaded)), kind)).words;
+  EXPECT_EQ(validator_says(words), "");
+  return words;
+}
+
+TEST(Spirv, ComposedProgramsAreLikeHandwrittenOnes) {
+  EXPECT_EQ(words_of(with_value("primitive.bitwise.popcount(primitive.bitwise.xor(a[i], b[i]))")),
+            words_of(with_value("popcount(a[i] ^ b[i])")));
+}
+
+TEST(Spirv, DevicesMayHaveWideNumbers) {
+  const std::string program = with_value("a[i] * b[i] + mul_high(a[i], b[i])", "u64");
+  EXPECT_EQ(count_of(SpirvOp::Capability, words_of(program)), 1u);
+  EXPECT_EQ(count_of(SpirvOp::Capability, words_of(program, kSpirvInt64)), 2u);
+  EXPECT_EQ(words_of(with_value("a[i]"), kSpirvInt64), words_of(with_value("a[i]")));
+  EXPECT_FALSE(compile_spirv(must(link(must(load_module({"p.vyre", program})))), "int32").ok());
+}
+
+TEST(Spirv, TheDisassemblyIsThatOfTheModule) {
+  const std::string path = source_root() + "/examples/popcount_xor.vyre";
+  const std::string_view arguments[] = {"lower", path, "--to", "spirv-asm", "--lines"};
+  if (is_installed("spirv-dis")) {
+    const CommandResult shown = run_vyre(arguments);
+    EXPECT_EQ(shown.status, 0) << shown.err;
+    EXPECT_NE(shown.out.find("OpEntryPoint GLCompute %popcount_xor \"main\""), shown.out.npos);
+    EXPECT_NE(shown.out.find("OpLine "), shown.out.npos);
+  }
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const CommandResult refused = run_vyre(arguments);
+  setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_NE(refused.err.find("error[B006]: cannot run `spirv-dis`: No such file"), refused.err.npos)
+      << refused.err;
 }
 
 }  // namespace

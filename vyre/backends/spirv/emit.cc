@@ -9,6 +9,10 @@ Result<SpirvKernel> emit_spirv(const Lowered& lowered, std::string_view file) {
   SpirvSpeller speller(file);
   SpirvKernel kernel;
   kernel.call = write_shader(lowered, speller);
+  if (!speller.fits()) {
+    return diagnose<message::no_machine_code>(lowered.program.name,
+                                              "it is larger than modules in SPIR-V may be");
+  }
   kernel.words = speller.words();
   return kernel;
 }

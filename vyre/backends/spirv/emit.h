@@ -16,7 +16,7 @@ struct SpirvKernel {
   std::vector<std::uint32_t> words;  // a module with this shader alone
 };
 
-// With names, and the lines of this file, where one is given.
+// With names, and the lines of this file, where one is given. B005 where it would be too large.
 Result<SpirvKernel> emit_spirv(const Lowered& lowered, std::string_view file = {});
 
 }  // namespace vyre

@@ -12,124 +12,30 @@
 
 namespace vyre {
 
-// What is used of the numbers of the format.
+// See spirv.def.
 enum class SpirvOp : std::uint16_t {
-  Name = 5,
-  String = 7,
-  Line = 8,
-  ExtInstImport = 11,
-  ExtInst = 12,
-  MemoryModel = 14,
-  EntryPoint = 15,
-  ExecutionMode = 16,
-  Capability = 17,
-  TypeVoid = 19,
-  TypeBool = 20,
-  TypeInt = 21,
-  TypeVector = 23,
-  TypeArray = 28,
-  TypeRuntimeArray = 29,
-  TypeStruct = 30,
-  TypePointer = 32,
-  TypeFunction = 33,
-  ConstantTrue = 41,
-  ConstantFalse = 42,
-  Constant = 43,
-  Function = 54,
-  FunctionEnd = 56,
-  Variable = 59,
-  Load = 61,
-  Store = 62,
-  AccessChain = 65,
-  Decorate = 71,
-  MemberDecorate = 72,
-  CompositeConstruct = 80,
-  CompositeExtract = 81,
-  UConvert = 113,
-  Bitcast = 124,
-  SNegate = 126,
-  IAdd = 128,
-  ISub = 130,
-  IMul = 132,
-  UDiv = 134,
-  SDiv = 135,
-  UMod = 137,
-  UMulExtended = 151,
-  LogicalEqual = 164,
-  LogicalNotEqual = 165,
-  LogicalOr = 166,
-  LogicalAnd = 167,
-  LogicalNot = 168,
-  Select = 169,
-  IEqual = 170,
-  INotEqual = 171,
-  UGreaterThan = 172,
-  SGreaterThan = 173,
-  UGreaterThanEqual = 174,
-  SGreaterThanEqual = 175,
-  ULessThan = 176,
-  SLessThan = 177,
-  ULessThanEqual = 178,
-  SLessThanEqual = 179,
-  ShiftRightLogical = 194,
-  ShiftRightArithmetic = 195,
-  ShiftLeftLogical = 196,
-  BitwiseOr = 197,
-  BitwiseXor = 198,
-  BitwiseAnd = 199,
-  Not = 200,
-  BitReverse = 204,
-  BitCount = 205,
-  ControlBarrier = 224,
-  AtomicLoad = 227,
-  AtomicStore = 228,
-  AtomicExchange = 229,
-  AtomicCompareExchange = 230,
-  AtomicIAdd = 234,
-  AtomicSMin = 236,
-  AtomicUMin = 237,
-  AtomicSMax = 238,
-  AtomicUMax = 239,
-  AtomicAnd = 240,
-  AtomicOr = 241,
-  AtomicXor = 242,
-  Phi = 245,
-  LoopMerge = 246,
-  SelectionMerge = 247,
-  Label = 248,
-  Branch = 249,
-  BranchConditional = 250,
-  Return = 253,
-  Unreachable = 255,
+#define OP(name, number) name = number,
+#include "vyre/backends/spirv/spirv.def"
 };
-enum class SpirvCapability : std::uint32_t { Shader = 1, Int64 = 11 };
+enum class SpirvCapability : std::uint32_t {
+#define CAPABILITY(name, number) name = number,
+#include "vyre/backends/spirv/spirv.def"
+};
 enum class SpirvDecoration : std::uint32_t {
-  Block = 2,
-  ArrayStride = 6,
-  BuiltIn = 11,
-  Restrict = 19,
-  Coherent = 23,
-  NonWritable = 24,
-  Binding = 33,
-  DescriptorSet = 34,
-  Offset = 35,
+#define DECORATION(name, number) name = number,
+#include "vyre/backends/spirv/spirv.def"
 };
 enum class SpirvStorage : std::uint32_t {
-  Input = 1,
-  Uniform = 2,
-  Workgroup = 4,
-  Function = 7,
-  StorageBuffer = 12,
+#define STORAGE(name, number) name = number,
+#include "vyre/backends/spirv/spirv.def"
 };
-enum class SpirvBuiltIn : std::uint32_t { WorkgroupId = 26, LocalInvocationId = 27 };
-// Instructions of GLSL.std.450.
+enum class SpirvBuiltIn : std::uint32_t {
+#define BUILT_IN(name, number) name = number,
+#include "vyre/backends/spirv/spirv.def"
+};
 enum class SpirvExtended : std::uint32_t {
-  UMin = 38,
-  SMin = 39,
-  UMax = 41,
-  SMax = 42,
-  FindILsb = 73,
-  FindUMsb = 75,
+#define EXTENDED(name, number) name = number,
+#include "vyre/backends/spirv/spirv.def"
 };
 
 using SpirvId = std::uint32_t;
@@ -195,9 +101,12 @@ class SpirvModule {
   std::size_t code_size() { return at(Section::Code).size(); }
   void replace(std::size_t word, std::uint32_t by) { at(Section::Code)[word] = by; }
 
+  // Whether readers have to take as many ids.
+  bool fits() const { return bound_ <= kMaxBound; }
   std::vector<std::uint32_t> words() const;
 
  private:
+  static constexpr SpirvId kMaxBound = 0x3fffff;
   static constexpr std::size_t kSections = static_cast<std::size_t>(Section::Code) + 1;
 
   static std::uint32_t head(SpirvOp op, std::size_t words) {

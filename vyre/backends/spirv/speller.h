@@ -49,7 +49,8 @@ class SpirvSpeller final : public ShaderSpeller {
   void finish() override;
   void barrier() override;
 
-  // The module, when all of it is written.
+  // The module, when all of it is written, and whether it is not too large for others to read.
+  bool fits() const { return module_.fits(); }
   std::vector<std::uint32_t> words();
 
  private:
