@@ -284,6 +284,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"different_tables", "no text says it; tests/unit/limits_test.cc"},
     {"empty_chain", "only C++ can provoke it; tests/unit/elementwise_test.cc"},
     {"no_solver", "needs a machine without z3; tests/property/laws_test.cc"},
+    {"no_disassembler", "needs a machine without spirv-dis; tests/unit/spirv_test.cc"},
     {"no_formula", "is the reason in law_unproved"},
     {"divergence", "no valid program diverges"},
     {"disagreement", "needs runs that differ; tests/unit/run_test.cc"},
@@ -309,6 +310,7 @@ const std::map<std::string_view, std::string_view> kWithoutCase = {
     {"wire_in_place", kCommand},
     {"stdin_in_place", kCommand},
     {"wire_to_terminal", kCommand},
+    {"module_to_terminal", kCommand},
     {"bytes_to_terminal", kTerminal},
     {"unwritable", kCommand},
 };

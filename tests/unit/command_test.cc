@@ -389,6 +389,33 @@ TEST_F(CommandTest, BashCompletes) {
   EXPECT_EQ(complete("vyre run " + two + " --program s", 4), "second\n");
 }
 
+TEST_F(CommandTest, SpirvIsWrittenToFilesAndPipes) {
+  const std::string path = file("p.vyre", kGood);
+  const std::string module = folder_ + "/p.spv";
+  const CommandResult piped = run({"lower", path, "--to", "spirv"});
+  EXPECT_EQ(piped.status, kFine) << piped.err;
+  EXPECT_EQ(piped.out.substr(0, 8), std::string("\3\2#\7\0\3\1\0", 8));
+  const CommandResult written = run({"lower", path, "--to", "spirv", "-o", module});
+  EXPECT_EQ(std::pair(written.status, written.out), std::pair(int{kFine}, std::string()));
+  EXPECT_EQ(read_file(module), piped.out);
+  const CommandResult shown = run({"lower", path, "--to", "ptx", "-o", folder_ + "/p.ptx"});
+  EXPECT_EQ(shown.out + shown.err, "");
+  EXPECT_EQ(read_file(folder_ + "/p.ptx"), run({"lower", path, "--to", "ptx"}).out);
+
+  const std::string_view to_terminal[] = {"lower", path, "--to", "spirv"};
+  EXPECT_EQ(run_vyre(to_terminal, {}, true).status, kUsage);
+  EXPECT_EQ(codes_of({"lower", path, "--to", "spirv"}), "2 U006");
+  EXPECT_EQ(codes_of({"lower", path, "--to", "spirv", "-o", path}), "2 U004");
+  EXPECT_EQ(codes_of({"lower", path, "--to", "spirv", "--gpu", "int32"}), "2 U005 U006");
+  EXPECT_EQ(codes_of({"lower", path, "--to", "ptx", "--gpu", "int64"}), "2 U004");
+  EXPECT_EQ(codes_of({"lower", path, "--to", "spirv-asm", "--cpu", "avx2"}), "2 U004");
+  EXPECT_EQ(codes_of({"lower", path, "--to", "asm", "--lines"}), "2 U004");
+  const std::string two =
+      file("two.vyre", "program first workgroup(1) {\n}\nprogram second workgroup(1) {\n}\n");
+  EXPECT_EQ(run({"lower", two, "--to", "spirv"}).status, kUsage);
+  EXPECT_EQ(run({"lower", two, "--to", "spirv", "--program", "second"}).status, kFine);
+}
+
 TEST(Command, ColourIsForTerminals) {
   const Result<Module> wrong = parse("program p workgroup(1) { x = 1 }");
   ASSERT_FALSE(wrong.ok());

@@ -54,6 +54,7 @@ std::vector<std::pair<std::string_view, std::string>> known_values() {
           {"--format", choices(kNumberFormats)},
           {"--trace-into", choices(kTraceInto)},
           {"--cpu", words(cpu_targets())},
+          {"--gpu", "int64 "},
           {"--pass", passes},
           {"--print-after", passes + "all "},
           {"--without", words(all_capabilities(), &CapabilityInfo::name)},

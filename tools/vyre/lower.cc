@@ -7,7 +7,10 @@
 #include "vyre/backends/cpu/code.h"
 #include "vyre/backends/cpu/target.h"
 #include "vyre/backends/ptx/emit.h"
+#include "vyre/backends/spirv/emit.h"
+#include "vyre/backends/spirv/target.h"
 #include "vyre/backends/wgsl/emit.h"
+#include "vyre/base/process.h"
 #include "vyre/base/text.h"
 #include "vyre/vyre.h"
 
@@ -30,11 +33,12 @@ std::vector<Diagnostic> check_machine(const Invocation& invocation, std::string_
 }
 
 // What `--to` takes: a backend, and the text of a lowered program, with what comes before the first
-// one.
+// one. `source` is where it is written, if lines are wanted.
 struct LowerForm {
   std::string_view name;
   std::string_view backend;
   Result<std::string> (*show)(const Lowered& lowered, const SourceLines& source, bool is_first);
+  bool is_binary = false;
 };
 
 Result<std::string> show_llvm(const Lowered& lowered, const SourceLines&, bool) {
@@ -58,10 +62,75 @@ Result<std::string> show_wgsl(const Lowered& lowered, const SourceLines&, bool i
   return (is_first ? "" : "\n") + kernel->text;
 }
 
+Result<std::string> show_spirv(const Lowered& lowered, const SourceLines& source, bool) {
+  const Result<SpirvKernel> kernel = emit_spirv(lowered, source.file);
+  if (!kernel.ok()) return kernel.diagnostics();
+  const std::vector<std::uint32_t>& words = kernel->words;
+  return std::string(reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]);
+}
+
+// As SPIRV-Tools write it, which everybody reads.
+Result<std::string> show_disassembly(const Lowered& lowered, const SourceLines& source,
+                                     bool is_first) {
+  const Result<std::string> module = show_spirv(lowered, source, is_first);
+  if (!module.ok()) return module;
+  const ProcessResult shown = run_process({"spirv-dis", "--no-color", "-"}, *module);
+  if (!shown.failure.empty()) return diagnose<message::no_disassembler>(shown.failure);
+  return (is_first ? "" : "\n") + shown.out;
+}
+
 constexpr LowerForm kLowerForms[] = {{"llvm", "cpu", show_llvm},
                                      {"asm", "cpu", show_assembly},
                                      {"ptx", "ptx", show_ptx},
-                                     {"wgsl", "wgsl", show_wgsl}};
+                                     {"wgsl", "wgsl", show_wgsl},
+                                     {"spirv", "spirv", show_spirv, true},
+                                     {"spirv-asm", "spirv", show_disassembly}};
+
+// What options ask of a form that it does not have.
+std::vector<Diagnostic> check_options(const Invocation& invocation, const LowerForm& form,
+                                      const Console& console) {
+  std::vector<Diagnostic> wrong;
+  const std::string to = "--to " + std::string(form.name);
+  const bool is_cpu = form.backend == "cpu";
+  if (is_cpu) append(wrong, check_machine(invocation, invocation.verb.usage));
+  const auto excludes = [&](bool has, const char* option) {
+    if (!has && invocation.has(option)) wrong.push_back(diagnose<message::conflict>(to, option));
+  };
+  excludes(is_cpu, "--cpu");
+  excludes(form.backend == "spirv", "--gpu");
+  excludes(!is_cpu, "--lines");
+  const std::string_view gpu = invocation.value("--gpu");
+  if (invocation.has("--gpu") && gpu != kSpirvInt64) {
+    wrong.push_back(diagnose<message::unknown_choice>("--gpu", shown(gpu), kSpirvInt64));
+  }
+  const std::string_view output = invocation.value("--output");
+  if (invocation.has("--output") && output != "-") {
+    append(wrong, check_writable(output, inputs_of(invocation), console).diagnostics());
+  } else if (form.is_binary && (console.out_is_terminal || invocation.json())) {
+    wrong.push_back(diagnose<message::module_to_terminal>());
+  }
+  return wrong;
+}
+
+Result<std::string> show_programs(const Invocation& invocation, const LowerForm& form,
+                                  const Loaded& loaded, std::span<const std::size_t> items) {
+  const bool is_spirv = form.backend == "spirv";
+  const bool has_lines = !is_spirv || invocation.has("--lines");
+  const std::string_view kind = invocation.value(is_spirv ? "--gpu" : "--cpu");
+  const std::vector<SourceLines> lines = source_lines(loaded);
+  std::string out;
+  for (std::size_t i : items) {
+    const SourceLines source = has_lines ? lines[i] : SourceLines();
+    Linked linked = program_at(loaded, i);
+    linked.set_source(source);
+    const Result<Lowered> lowered = lower(linked, *find_backend(form.backend), kind);
+    if (!lowered.ok()) return lowered.diagnostics();
+    const Result<std::string> text = form.show(*lowered, source, out.empty());
+    if (!text.ok()) return text.diagnostics();
+    out += *text;
+  }
+  return out;
+}
 
 // The files' programs, compiled into the cache; how many they are.
 Result<std::uint64_t> fill_cache(const Invocation& invocation, std::string_view kind,
@@ -93,18 +162,14 @@ Result<int> run_lower(const Invocation& invocation, const Console& console) {
   std::vector<Diagnostic> wrong;
   const std::string_view to = invocation.value("--to");
   const auto form = std::ranges::find(kLowerForms, to, &LowerForm::name);
-  const bool is_known = form != std::end(kLowerForms);
   if (!invocation.has("--to")) {
     wrong.push_back(diagnose<message::missing_operand>("lower", "to know what to print",
                                                        invocation.verb.usage));
-  } else if (!is_known) {
+  } else if (form == std::end(kLowerForms)) {
     const std::vector<std::string_view> forms = parts_of(kForms, '|');
     wrong.push_back(diagnose<message::unknown_choice>("--to", shown(to), join(forms, ", ")));
-  }
-  if (is_known && form->backend == "cpu") {
-    append(wrong, check_machine(invocation, invocation.verb.usage));
-  } else if (is_known && invocation.has("--cpu")) {
-    wrong.push_back(diagnose<message::conflict>("--to " + std::string(to), "--cpu"));
+  } else {
+    wrong = check_options(invocation, *form, console);
   }
   if (!wrong.empty()) return wrong;
 
@@ -112,19 +177,18 @@ Result<int> run_lower(const Invocation& invocation, const Console& console) {
   if (!loaded.ok()) return loaded.diagnostics();
   const Result<std::vector<std::size_t>> chosen = chosen_programs(*loaded, invocation);
   if (!chosen.ok()) return chosen.diagnostics();
-  std::string out;
-  const std::vector<SourceLines> lines = source_lines(*loaded);
-  for (std::size_t i : *chosen) {
-    Linked linked = program_at(*loaded, i);
-    linked.set_source(lines[i]);
-    const std::string_view kind = invocation.value("--cpu");
-    const Result<Lowered> lowered = lower(linked, *find_backend(form->backend), kind);
-    if (!lowered.ok()) return lowered.diagnostics();
-    const Result<std::string> text = form->show(*lowered, lines[i], out.empty());
-    if (!text.ok()) return text.diagnostics();
-    out += *text;
+  if (form->is_binary && chosen->size() > 1) {  // a module has one
+    return find_program(*loaded, {}).diagnostics();
   }
-  return print_text(out, invocation.json(), console);
+  const Result<std::string> shown = show_programs(invocation, *form, *loaded, *chosen);
+  if (!shown.ok()) return shown.diagnostics();
+  const std::string_view output = invocation.value("--output");
+  if (invocation.has("--output") && output != "-") {
+    return report(write_file(output, *shown).diagnostics(), invocation.json(), console);
+  }
+  if (!form->is_binary) return print_text(*shown, invocation.json(), console);
+  console.print(*shown);
+  return kFine;
 }
 
 Result<int> run_cache(const Invocation& invocation, const Console& console) {

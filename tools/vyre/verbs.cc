@@ -50,10 +50,16 @@ constexpr Option kOptOptions[] = {
     kJson,
 };
 
+constexpr Option kLines = {"--lines", "", "",
+                           "keep the line numbers of the file in GPU code, for profilers"};
+
 constexpr Option kLowerOptions[] = {
     {"--to", "", kForms, "what to print"},
     {"--program", "", "NAME", "which program of the file"},
-    {"--cpu", "", "TARGET", "for a machine other than this one; not for ptx"},
+    {"--cpu", "", "TARGET", "for a machine other than this one; of llvm and asm"},
+    {"--gpu", "", "int64", "for devices that have this; of spirv"},
+    kLines,
+    {"--output", "-o", "FILE", "where to write; - is standard output"},
     kInclude,
     kJson,
 };
@@ -88,8 +94,6 @@ constexpr Option kIn = {"--in", "", "NAME=DATA", "the contents of a buffer; once
 constexpr Option kThreads = {"--threads", "", "N",
                              "use at most N threads; the default is one per core"};
 constexpr Option kDevice = {"--device", "", "N", "which of the backend's devices, from 0"};
-constexpr Option kLines = {"--lines", "", "",
-                           "keep the line numbers of the file in GPU code, for profilers"};
 
 // Of `vyre run` and `vyre race`.
 constexpr Option kRunOptions[] = {
@@ -166,7 +170,7 @@ constexpr Verb kVerbs[] = {
      kElementwiseOptions, run_elementwise},
     {"explain", "explain [CODE]", "teach what a diagnostic means", "CODE", 0, 1, kReferenceOptions,
      run_explain},
-    {"lower", "lower FILE --to llvm|asm|ptx|wgsl [--program NAME] [--cpu TARGET]",
+    {"lower", "lower FILE --to llvm|asm|ptx|wgsl|spirv|spirv-asm [--program NAME] [--cpu TARGET]",
      "print what a backend makes of a program", "FILE", 1, 1, kLowerOptions, run_lower},
     {"cache", "cache [FILE… [--cpu TARGET]] [--clear]",
      "show, fill or empty the cache of compiled programs", "FILE", 0, kAnyNumber, kCacheOptions,

@@ -7,6 +7,7 @@
 #include "vyre/backends/interp/device.h"
 #include "vyre/backends/ptx/code.h"
 #include "vyre/backends/ptx/device.h"
+#include "vyre/backends/spirv/code.h"
 #include "vyre/backends/wgsl/code.h"
 #include "vyre/backends/wgsl/device.h"
 #include "vyre/base/text.h"
@@ -20,7 +21,7 @@ constexpr Backend kBackends[] = {
     {"interp", "", "the reference interpreter", true, open_interp, nullptr},
     {"cpu", "", "machine code for all cores", false, open_cpu, &kCpuEmitter},
     {"wgsl", "webgpu", "WebGPU", false, open_webgpu, &kWgslEmitter},
-    {"spirv", "vulkan", "Vulkan", false, not_built, nullptr},
+    {"spirv", "vulkan", "Vulkan", false, not_built, &kSpirvEmitter},
     {"ptx", "cuda", "NVIDIA GPUs", false, open_cuda, &kPtxEmitter},
 };
 

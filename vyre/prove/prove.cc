@@ -1,17 +1,10 @@
 #include "vyre/prove/prove.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "vyre/base/private_folder.h"
+#include "vyre/base/process.h"
 #include "vyre/base/text.h"
 #include "vyre/compile.h"
 #include "vyre/interp/machine.h"
@@ -105,72 +98,17 @@ Diagnostic no_answer(const std::string& why) {
   return diagnose<message::no_solver>(solver_name(), why);
 }
 
-// Starts the solver, which ends when we do, however that comes about. 0, or why it does not start.
-int start(char* const arguments[], int input, int output, pid_t& process) {
-  int failure[2];
-  if (pipe2(failure, O_CLOEXEC) != 0) return errno;
-  const pid_t parent = getpid();
-  process = fork();
-  if (process == 0) {
-    // Comes when the thread ends that waits for the answer.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent && dup2(input, 0) == 0 && dup2(output, 1) == 1) {
-      execvp(arguments[0], arguments);
-    }
-    const int reason = errno;
-    (void)!write(failure[1], &reason, sizeof reason);
-    _exit(127);
-  }
-  int reason = process < 0 ? errno : 0;
-  close(failure[1]);
-  if (process > 0 && read(failure[0], &reason, sizeof reason) > 0) waitpid(process, nullptr, 0);
-  close(failure[0]);
-  return reason;
-}
-
-std::string read_to_end(int file) {
-  std::string text;
-  char buffer[4096];
-  for (ssize_t got = 1; got > 0 || (got < 0 && errno == EINTR);) {
-    got = read(file, buffer, sizeof buffer);
-    if (got > 0) text.append(buffer, static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
 // What the solver says.
 Result<std::string> ask(const std::string& question, std::uint64_t steps) {
-  std::FILE* file = std::tmpfile();
-  if (file == nullptr) return no_answer(std::strerror(errno));
-  const bool written = std::fwrite(question.data(), 1, question.size(), file) == question.size() &&
-                       std::fflush(file) == 0 && std::fseek(file, 0, SEEK_SET) == 0;
-  int output[2];
-  if (!written || pipe2(output, O_CLOEXEC) != 0) {
-    std::fclose(file);
-    return no_answer("there is no room for its question");
-  }
-  std::string solver = solver_name();
-  std::string language = "-smt2";
-  std::string from = "-in";
-  std::string limit = "rlimit=" + std::to_string(steps);
-  std::string hangs = "-T:1800";  // seconds; one that works is ended by its steps
-  char* arguments[] = {solver.data(), language.data(), from.data(),
-                       limit.data(),  hangs.data(),    nullptr};
-  pid_t process = 0;
-  const int failed = start(arguments, fileno(file), output[1], process);
-  close(output[1]);
-  const std::string text = read_to_end(output[0]);
-  close(output[0]);
-  std::fclose(file);
-  if (failed != 0) return no_answer(std::strerror(failed));
-  int status = 0;
-  waitpid(process, &status, 0);
+  // It works for so many steps; the seconds are for one that hangs.
+  const ProcessResult result = run_process(
+      {solver_name(), "-smt2", "-in", "rlimit=" + std::to_string(steps), "-T:1800"}, question);
+  const std::string& text = result.out;
   for (const std::string_view word : {"sat", "unsat", "unknown", "timeout"}) {
     if (text.starts_with(word)) return text;
   }
-  const int code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-  return no_answer((WIFSIGNALED(status) ? "it was ended by signal " : "it ended with ") +
-                   std::to_string(code) + (text.empty() ? "" : ": " + shorten(text, 120)));
+  return no_answer((result.failure.empty() ? "it has no answer" : result.failure) +
+                   (text.empty() ? "" : ": " + shorten(text, 120)));
 }
 
 // The value of a variable in the answer to (get-value (…)): ((a #x0000000f) (b.x #x01…)).
