@@ -19,6 +19,7 @@ Target wgsl_target() {
                            .cast = false,
                            .rotate = false,
                            .mul_high = false,
+                           .mul_high_64 = false,
                            .abs_diff = false,
                            .saturate = false,
                            .signed_saturate = false,
