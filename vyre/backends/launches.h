@@ -64,6 +64,19 @@ void for_each_written(const Program& program, const Launch& launch, Action actio
   }
 }
 
+// From here on the host does not know what these launches may write.
+template <class Code>
+void forget_written(std::span<const Launch> launches) {
+  for (const Launch& launch : launches) {
+    for_each_written(static_cast<const VariantKernel<Code>&>(*launch.kernel).program(), launch,
+                     [](DeviceMemory& memory) { memory.known.forget(); });
+  }
+}
+
+inline bool is_stopped(const RunOptions& options) {
+  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+}
+
 // The code for launches of such kernels that run one after the other, now or later. What memory
 // holds is known under the lock. While code is made others may have it; as what they write may
 // change what is known, all is looked at again then.

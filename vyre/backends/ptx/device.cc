@@ -148,18 +148,6 @@ Result<std::vector<Prepared>> prepare(std::span<const Launch> launches, bool is_
   return all;
 }
 
-// From here on the host does not know what these may write.
-void forget_written(std::span<const Launch> launches) {
-  for (const Launch& launch : launches) {
-    for_each_written(kernel_of(launch).program(), launch,
-                     [](DeviceMemory& memory) { memory.known.forget(); });
-  }
-}
-
-bool is_stopped(const RunOptions& options) {
-  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
-}
-
 // In as many launches as the GPU needs for the grid.
 Result<void> submit(CudaGpu& gpu, Prepared& prepared, cuda::Stream stream,
                     const RunOptions& options) {
@@ -270,7 +258,7 @@ class CudaRecording : public Recording {
     Times times(gpu_, 2);
     {
       const std::lock_guard lock(gpu_.submitting);
-      forget_written(given_);
+      forget_written<Ready>(given_);
       Result<void> done = times.mark();
       if (done) done = gpu_.check(gpu_.api.GraphLaunch(graph_, gpu_.stream()));
       if (done) done = times.mark();
@@ -362,7 +350,7 @@ class CudaDevice : public Device {
       std::unique_lock lock(gpu_.submitting);
       Result<std::vector<Prepared>> ready = prepare(launches, true, tables, lock);
       if (!ready) return ready.diagnostics();
-      forget_written(launches);
+      forget_written<Ready>(launches);
       Result<void> done = times.mark();
       for (Prepared& prepared : *ready) {
         if (done) done = submit(gpu_, prepared, gpu_.stream(), options);
