@@ -783,8 +783,8 @@ TEST(Dispatch, BuffersThatAreTooLargeAreRejectedWithoutAllocating) {
        {std::uint64_t{1001}, std::uint64_t{1} << 60, ~std::uint64_t{0} - 2, ~std::uint64_t{0}}) {
     EXPECT_EQ(reports(make_buffer(device, bytes)),
               (Reports{{"B004",
-                        "there is not enough memory for a buffer of " + std::to_string(bytes) +
-                            " bytes on a spy",
+                        "a buffer of " + std::to_string(bytes) +
+                            " bytes is too large for a spy, which takes up to 1000 in one",
                         "use smaller buffers, or another device"}}));
   }
   EXPECT_EQ(device.allocations, 2);
@@ -796,19 +796,22 @@ TEST(Dispatch, BuffersThatAreTooLargeAreRejectedWithoutAllocating) {
       reports(dispatch(program_of(kCopy), 1, {{"from", data}, {"to", data}}, options)).at(0)[0],
       "D004");
   const Words from(251), to(2);
-  EXPECT_EQ(reports(dispatch(program_of(kCopy), 1, {{"from", from}, {"to", to}}, options)),
-            (Reports{{"B004", "there is not enough memory for a buffer of 1004 bytes on a spy",
-                      "use smaller buffers, or another device"}}));
+  EXPECT_EQ(
+      reports(dispatch(program_of(kCopy), 1, {{"from", from}, {"to", to}}, options)),
+      (Reports{{"B004",
+                "a buffer of 1004 bytes is too large for a spy, which takes up to 1000 in one",
+                "use smaller buffers, or another device"}}));
   EXPECT_EQ(device.runs, 0);
 
   // The interpreter has half of the machine's memory.
   const std::unique_ptr<Device> interp = interpreter();
   const std::uint64_t most = interp->info().max_buffer_bytes;
-  EXPECT_EQ(reports(make_buffer(*interp, most + 1)),
-            (Reports{{"B004",
-                      "there is not enough memory for a buffer of " + std::to_string(most + 1) +
-                          " bytes on " + interp->info().name,
-                      "use smaller buffers, or another device"}}));
+  EXPECT_EQ(
+      reports(make_buffer(*interp, most + 1)),
+      (Reports{{"B004",
+                "a buffer of " + std::to_string(most + 1) + " bytes is too large for " +
+                    interp->info().name + ", which takes up to " + std::to_string(most) + " in one",
+                "use smaller buffers, or another device"}}));
 }
 
 TEST(Dispatch, OptionsThatABackendCannotFollow) {

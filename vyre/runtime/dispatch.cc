@@ -259,8 +259,9 @@ Result<Pipeline> make_pipeline(Device& device, const Linked& linked,
 }
 
 Result<DeviceBuffer> make_buffer(Device& device, std::uint64_t bytes) {
-  if (bytes > device.info().max_buffer_bytes) {
-    return diagnose<message::out_of_memory>(bytes, device.info().name);
+  const std::uint64_t most = device.info().max_buffer_bytes;
+  if (bytes > most) {
+    return diagnose<message::large_buffer>(bytes, device.info().name, most);
   }
   // With room for the padding of a Bytes buffer.
   Result<std::unique_ptr<DeviceMemory>> memory = device.allocate((bytes + 3) / 4 * 4);
