@@ -7,6 +7,7 @@
 #include "vyre/backends/interp/device.h"
 #include "vyre/backends/ptx/code.h"
 #include "vyre/backends/ptx/device.h"
+#include "vyre/backends/spirv/device.h"
 #include "vyre/base/text.h"
 
 namespace vyre {
@@ -18,7 +19,7 @@ constexpr Backend kBackends[] = {
     {"interp", "", "the reference interpreter", true, open_interp, nullptr},
     {"cpu", "", "machine code for all cores", false, open_cpu, &kCpuEmitter},
     {"wgsl", "webgpu", "WebGPU", false, not_built, nullptr},
-    {"spirv", "vulkan", "Vulkan", false, not_built, nullptr},
+    {"spirv", "vulkan", "Vulkan", false, open_vulkan, nullptr},
     {"ptx", "cuda", "NVIDIA GPUs", false, open_cuda, &kPtxEmitter},
 };
 
