@@ -251,11 +251,13 @@ TEST(RunJson, Backends) {
   const json backends = json::parse(result.out).at("backends");
   EXPECT_EQ(backends.size(), all_backends().size());
   for (const json& backend : backends) {
-    EXPECT_EQ(backend.size(), 5u);
+    EXPECT_EQ(backend.size(), 6u);
     EXPECT_EQ(backend.at("available"), backend.at("reason").is_null());
     EXPECT_NE(backend.at("available"), backend.at("device").is_null());
     EXPECT_NE(backend.at("available"), backend.at("devices").empty());
+    EXPECT_EQ(backend.at("limits").size(), backend.at("devices").size());
   }
+  EXPECT_EQ(backends[0]["limits"][0]["buffer_bytes"], reference().info().max_buffer_bytes);
   EXPECT_EQ(backends[0]["name"], "interp");
   EXPECT_EQ(backends[0]["available"], true);
   EXPECT_NE(run({"backends"}).out.find("interp"), std::string::npos);

@@ -102,7 +102,7 @@ TEST(Tree, BackendsDoNotKnowEachOther) {
 
 // They state a target; compile.cc runs the passes for it.
 TEST(Tree, BackendsCallNoPasses) {
-  for (const char* backend : {"cpu", "ptx", "interp"}) {
+  for (const char* backend : {"cpu", "ptx", "spirv", "interp"}) {
     const std::string root = source_root() + "/vyre/backends/" + backend;
     for (const auto& entry : std::filesystem::directory_iterator(root)) {
       for (const std::string& included : includes_of(read_file(entry.path().string()))) {

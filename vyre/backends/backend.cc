@@ -8,6 +8,7 @@
 #include "vyre/backends/ptx/code.h"
 #include "vyre/backends/ptx/device.h"
 #include "vyre/backends/spirv/code.h"
+#include "vyre/backends/spirv/device.h"
 #include "vyre/backends/wgsl/code.h"
 #include "vyre/backends/wgsl/device.h"
 #include "vyre/base/text.h"
@@ -15,13 +16,11 @@
 namespace vyre {
 namespace {
 
-Opened not_built(std::uint32_t) { return {nullptr, "this version of vyre does not have it"}; }
-
 constexpr Backend kBackends[] = {
     {"interp", "", "the reference interpreter", true, open_interp, nullptr},
     {"cpu", "", "machine code for all cores", false, open_cpu, &kCpuEmitter},
     {"wgsl", "webgpu", "WebGPU", false, open_webgpu, &kWgslEmitter},
-    {"spirv", "vulkan", "Vulkan", false, not_built, &kSpirvEmitter},
+    {"spirv", "vulkan", "Vulkan", false, open_vulkan, &kSpirvEmitter},
     {"ptx", "cuda", "NVIDIA GPUs", false, open_cuda, &kPtxEmitter},
 };
 
