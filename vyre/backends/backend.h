@@ -80,8 +80,8 @@ struct Launch {
 
 struct DeviceInfo {
   std::string backend;
-  std::string name;                   // of the device, for people
-  std::string kind = {};              // of machine that code for it is made for, as emitters know it
+  std::string name;       // of the device, for people
+  std::string kind = {};  // of machine that code for it is made for, as emitters know it
   std::uint64_t max_invocations = 0;  // in a workgroup
   std::array<std::uint32_t, 3> max_workgroup_size{};
   std::uint64_t max_workgroup_bytes = 0;
