@@ -135,7 +135,7 @@ class Encoding {
       if (!done) return done.diagnostics();
       return std::vector<double>();
     }
-    std::vector<std::uint64_t> marks(2 * launches_);
+    std::vector<std::uint64_t> marks(2 * std::size_t{launches_});
     const Result<void> done =
         gpu_.map(clock_.mapped.get(), std::as_writable_bytes(std::span(marks)), 0, options_);
     if (!done) return done.diagnostics();

@@ -284,14 +284,14 @@ Result<void> WebGpu::map(Buffer buffer, std::span<std::byte> into, std::uint64_t
   return {};
 }
 
-Result<void> WebGpu::submit(Encoder encoder, std::span<const std::byte> bytes) {
+Result<void> WebGpu::submit(Encoder encoder, std::span<const std::byte> words) {
   const OwnedCommands commands(api.CommandEncoderFinish(encoder, nullptr));
-  if (!bytes.empty()) {
-    api.QueueWriteBuffer(queue_.get(), parameters.get(), 0, bytes.data(), bytes.size());
+  if (!words.empty()) {
+    api.QueueWriteBuffer(queue_.get(), parameters.get(), 0, words.data(), words.size());
   }
   if (Result<void> done = check(); !done) return done;
-  const Commands all = commands.get();
-  api.QueueSubmit(queue_.get(), 1, &all);
+  const std::array all{commands.get()};
+  api.QueueSubmit(queue_.get(), all.size(), all.data());
   return check();
 }
 

@@ -47,8 +47,8 @@ class WebGpu {
   Result<webgpu::OwnedBuffer> allocate(std::uint64_t bytes, std::uint64_t usage);
   Result<void> write(webgpu::Buffer to, std::uint64_t offset, std::span<const std::byte> bytes);
   Result<void> read(webgpu::Buffer from, std::uint64_t offset, std::span<std::byte> bytes);
-  // Hands over what was encoded, with the parameters that it reads.
-  Result<void> submit(webgpu::Encoder encoder, std::span<const std::byte> parameters);
+  // Hands over what was encoded, with the words that it finds in `parameters`.
+  Result<void> submit(webgpu::Encoder encoder, std::span<const std::byte> words);
   // Until all that was submitted has ended, or somebody wants to stop; what runs cannot be stopped.
   Result<void> finish(const RunOptions& options);
   // The bytes of a buffer that is copied to and mapped, from its beginning.
