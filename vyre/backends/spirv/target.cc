@@ -3,6 +3,12 @@
 #include "vyre/base/text.h"
 
 namespace vyre {
+namespace {
+
+// What nearly every device has. Atomics on workgroup memory are everywhere.
+constexpr GpuLimits kShapes{.invocations = 256, .memory = 16 << 10, .collectives = false};
+
+}  // namespace
 
 Result<Target> spirv_target(std::string_view kind) {
   if (!kind.empty() && kind != kSpirvInt64) {
@@ -17,8 +23,10 @@ Result<Target> spirv_target(std::string_view kind) {
                                  .mul_high_64 = false,
                                  .abs_diff = false,
                                  .saturate = false,
-                                 .signed_saturate = false},
-                .shape = shape_for_gpu,
+                                 .signed_saturate = false,
+                                 .collectives = false,
+                                 .uniform_loads = false},
+                .shape = [](const Program& program) { return shape_for_gpu(program, kShapes); },
                 .zeroed_memory = false,
                 .has_lines = true};
 }
