@@ -59,8 +59,9 @@ class VulkanGpu {
   Result<void> read(const VulkanPiece& from, std::uint64_t offset, std::span<std::byte> bytes);
   // Memory of the host that the device sees.
   VulkanHeap& host_memory() { return *host_; }
-  // From memory, from the cache folder, or compiled by the driver. `name` is the program's.
-  Result<std::shared_ptr<const VulkanCode>> load(const SpirvKernel& kernel, std::string_view name);
+  // From memory, from the cache folder, or compiled by the driver. `program` is its name.
+  Result<std::shared_ptr<const VulkanCode>> load(const SpirvKernel& kernel,
+                                                 std::string_view program);
 
   // What the driver made of a module is kept under.
   std::string cache_key(const std::vector<std::uint32_t>& words) const;
@@ -91,7 +92,7 @@ class VulkanGpu {
   Result<void> make_pipeline(const SpirvKernel& kernel, VulkanCode& code,
                              std::string_view program) const;
 
-  const VkPhysicalDevice physical_;
+  VkPhysicalDevice physical_;
   VkPhysicalDeviceProperties properties_{};
   VkPhysicalDeviceFeatures features_{};  // those that are switched on
   std::string driver_;

@@ -53,7 +53,7 @@ class VulkanHeap {
   VkResult add_block(std::uint64_t bytes);
 
   const vulkan::Api& api_;
-  const VkDevice device_;
+  VkDevice device_;
   VulkanQueue& queue_;
   const std::uint32_t type_;
   const bool is_mapped_;

@@ -11,7 +11,7 @@ struct VulkanQueue::Fence {
   Fence& operator=(const Fence&) = delete;
 
   const vulkan::Api& api;
-  const VkDevice device;
+  VkDevice device;
   VkFence handle = VK_NULL_HANDLE;
 };
 

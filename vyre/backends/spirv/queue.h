@@ -31,8 +31,8 @@ class VulkanQueue {
   void end(Ticket ticket);
 
   const vulkan::Api& api_;
-  const VkDevice device_;
-  const VkQueue queue_;
+  VkDevice device_;
+  VkQueue queue_;
   std::mutex mutex_;
   std::atomic<Ticket> last_ = 0;
   Ticket ended_ = 0;

@@ -79,12 +79,13 @@ bool listen(const Api& api, PFN_vkGetInstanceProcAddr find) {
 }
 
 // Of its kind: how far from the front.
+constexpr int kLastRank = 4;
 int rank_of(VkPhysicalDeviceType type) {
   switch (type) {
     case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return 0;
     case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return 1;
     case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return 2;
-    default: return type == VK_PHYSICAL_DEVICE_TYPE_CPU ? 4 : 3;
+    default: return type == VK_PHYSICAL_DEVICE_TYPE_CPU ? kLastRank : 3;
   }
 }
 
@@ -96,19 +97,18 @@ VkResult find_gpus(Api& api) {
     status = api.EnumeratePhysicalDevices(api.instance, &count, all.data());
   }
   if (status < VK_SUCCESS) return status;
-  std::vector<std::pair<int, VkPhysicalDevice>> ranked;
-  for (VkPhysicalDevice gpu : all) {
-    auto properties =
-        made<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
-    api.GetPhysicalDeviceProperties2(gpu, &properties);
-    std::uint32_t families = 0;
-    api.GetPhysicalDeviceQueueFamilyProperties(gpu, &families, nullptr);
-    if (properties.properties.apiVersion < VK_API_VERSION_1_1) continue;
-    if (compute_family(api, gpu) == families) continue;
-    ranked.emplace_back(rank_of(properties.properties.deviceType), gpu);
+  for (int rank = 0; rank <= kLastRank; ++rank) {
+    for (VkPhysicalDevice gpu : all) {
+      auto properties =
+          made<VkPhysicalDeviceProperties2>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2);
+      api.GetPhysicalDeviceProperties2(gpu, &properties);
+      if (rank_of(properties.properties.deviceType) != rank) continue;
+      if (properties.properties.apiVersion < VK_API_VERSION_1_1) continue;
+      std::uint32_t families = 0;
+      api.GetPhysicalDeviceQueueFamilyProperties(gpu, &families, nullptr);
+      if (compute_family(api, gpu) < families) api.gpus.push_back(gpu);
+    }
   }
-  std::ranges::stable_sort(ranked, {}, &std::pair<int, VkPhysicalDevice>::first);
-  for (const auto& [rank, gpu] : ranked) api.gpus.push_back(gpu);
   return VK_SUCCESS;
 }
 
