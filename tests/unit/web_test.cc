@@ -127,9 +127,8 @@ class Web : public ::testing::Test {
   void check(const std::string& command, const char* driver) {
     const Json cases = all_cases();
     std::ofstream(folder_ / "cases.json") << cases;
-    const bool is_chosen = std::getenv(kDriverVariable) != nullptr;
     std::string whole = command + " " + (folder_ / "cases.json") + " 2>&1";
-    if (!is_chosen && access(driver, R_OK) == 0) {
+    if (!drivers_are_chosen() && access(driver, R_OK) == 0) {
       whole = std::string(kDriverVariable) + "=" + driver + " " + whole;
     }
     std::FILE* pipe = popen(whole.c_str(), "r");
