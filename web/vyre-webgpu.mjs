@@ -172,8 +172,12 @@ export async function run(device, kernel, [x, y = 1, z = 1], buffers) {
 export async function dispatch(device, artifact, grid, contents) {
   const kernel = await makeKernel(device, artifact);
   const buffers = {}, outputs = {};
-  for (const { name } of artifact.buffers) {
-    if (contents[name]) buffers[name] = await upload(device, contents[name]);
+  for (const { name, stride } of artifact.buffers) {
+    if (!contents[name]) continue;
+    // Zeros up to whole elements, which a buffer of bytes may need.
+    const bytes = new Uint8Array(Math.ceil(contents[name].length / stride) * stride);
+    bytes.set(contents[name]);
+    buffers[name] = await upload(device, bytes);
   }
   await run(device, kernel, grid, buffers);
   for (const { name, is_written: isWritten } of artifact.buffers) {

@@ -235,6 +235,7 @@ constexpr std::string_view kUse = "in tests/unit/use_test.cc";
 constexpr std::string_view kTerminal = "needs a terminal; tests/unit/run_test.cc";
 
 const std::map<std::string_view, std::string_view> kWithoutCase = {
+    {"unavailable_backend", "needs a machine without a device; tests/unit/dispatch_test.cc"},
     {"full_machine", "needs a machine without memory"},
     {"broken_signature", "needs a registry that holds a broken op, which only C++ can make"},
     {"statement_depth", kLimit},

@@ -8,10 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/build.h"
 #include "tests/support/command.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/webgpu_fixture.h"
 #include "tests/support/wgsl_by_hand.h"
+#include "vyre/conform/generator.h"
 
 namespace vyre {
 namespace {
@@ -57,27 +59,44 @@ Json artifact_of(const WgslKernel& kernel, const Program& program) {
           {"tables", kernel.call.tables}};
 }
 
-Json case_of(const std::string& text, const Grid& grid,
-             const std::vector<std::pair<std::string, Words>>& buffers) {
-  const Linked linked = linked_of(text);
-  const WgslKernel kernel = kernel_by_hand(linked);
+Json case_of(const Linked& linked, const WgslKernel& kernel, const Grid& grid,
+             const std::vector<HostBuffer>& buffers) {
   Json inputs = Json::object();
-  std::vector<HostBuffer> given;
-  for (const auto& [name, words] : buffers) {
-    inputs[name] = base64(std::as_bytes(std::span(words)));
-    given.emplace_back(name, words);
-  }
+  for (const HostBuffer& buffer : buffers) inputs[std::string(buffer.name)] = base64(buffer.bytes);
   DispatchOptions options;
   options.device = &reference();
   Json expected = Json::object();
-  for (const OutputBuffer& output : must(dispatch(linked, grid, given, options)).buffers) {
-    expected[output.name] = base64(output.bytes);
+  for (const OutputBuffer& output : must(dispatch(linked, grid, buffers, options)).buffers) {
+    const bool is_used = std::ranges::any_of(kernel.call.buffers, [&](const ShaderBinding& each) {
+      return linked.program().buffers[each.buffer.index].name == output.name;
+    });
+    if (is_used) expected[output.name] = base64(output.bytes);
   }
   return {{"name", linked.program().name + " on " + ids_text(grid.axes)},
           {"artifact", artifact_of(kernel, linked.program())},
           {"grid", grid.axes},
           {"inputs", std::move(inputs)},
           {"expected", std::move(expected)}};
+}
+
+Json case_of(const std::string& text, const Grid& grid,
+             const std::vector<std::pair<std::string, Words>>& buffers) {
+  const Linked linked = linked_of(text);
+  std::vector<HostBuffer> given;
+  for (const auto& [name, words] : buffers) given.emplace_back(name, words);
+  return case_of(linked, kernel_by_hand(linked), grid, given);
+}
+
+// A generated program, as it is emitted.
+Json case_of(const Case& c) {
+  const Linked linked = must(link(c));
+  const WgslKernel kernel = must(emit_wgsl(must(lower(linked, *find_backend("wgsl")))));
+  std::vector<HostBuffer> given;
+  for (std::size_t i = 0; i < linked.program().buffers.size(); ++i) {
+    const BufferDecl& buffer = linked.program().buffers[i];
+    if (is_bound(buffer.access)) given.emplace_back(buffer.name, c.contents[i]);
+  }
+  return case_of(linked, kernel, c.grid, given);
 }
 
 Json refused(const std::string& name, const std::string& why) {
@@ -116,6 +135,9 @@ Json all_cases() {
   look_up["expected"]["out"] = base64(std::as_bytes(std::span(looked_up)));
   look_up["inputs"].erase("a");
   cases.push_back(std::move(look_up));
+  for (std::uint64_t seed = 0; seed < (is_long() ? 1000 : 30); ++seed) {
+    cases.push_back(case_of(generate_case(seed, {.statements = 6, .dense = seed % 2 == 1})));
+  }
   cases.push_back(refused("wrong", "wrong does not compile\n2:"));
   cases.push_back(refused("nameless", "main"));
   return cases;

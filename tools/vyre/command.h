@@ -85,7 +85,7 @@ std::span<const Verb> all_verbs();
 std::string help_of(const Verb& verb);
 
 // What `vyre lower --to` can print.
-inline constexpr std::string_view kForms = "llvm|asm|ptx|wgsl|spirv|spirv-asm";
+inline constexpr std::string_view kForms = "llvm|asm|ptx|wgsl|wgsl-json|spirv|spirv-asm";
 
 // How `vyre run` can show numbers.
 inline constexpr std::string_view kNumberFormats = "auto|dec|hex|bin";

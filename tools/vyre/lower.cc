@@ -62,6 +62,39 @@ Result<std::string> show_wgsl(const Lowered& lowered, const SourceLines&, bool i
   return (is_first ? "" : "\n") + kernel->text;
 }
 
+// What web/vyre-webgpu.mjs runs: the text, and what a host has to know to call it.
+Result<std::string> show_artifact(const Lowered& lowered, const SourceLines&, bool) {
+  const Result<WgslKernel> kernel = emit_wgsl(lowered);
+  if (!kernel.ok()) return kernel.diagnostics();
+  const auto list = [](const auto& numbers) {
+    JsonList all;
+    for (const std::uint32_t number : numbers) all.add(number);
+    return all;
+  };
+  const ShaderCall& call = kernel->call;
+  JsonList limits;
+  for (const LaunchShape::Limit& limit : call.launch.limits) {
+    limits.add(JsonObject().add("axis", limit.axis).add("distance", limit.distance));
+  }
+  JsonList buffers;
+  for (const ShaderBinding& binding : call.buffers) {
+    const BufferDecl& buffer = lowered.program.buffers[binding.buffer.index];
+    buffers.add(JsonObject()
+                    .add("name", buffer.name)
+                    .add("stride", stride(buffer.element))
+                    .add("is_written", binding.is_written));
+  }
+  return JsonObject()
+      .add("name", lowered.program.name)
+      .add("text", kernel->text)
+      .add("size", list(call.launch.size))
+      .add("groups", list(call.launch.groups))
+      .add("limits", limits)
+      .add("buffers", buffers)
+      .add("tables", list(call.tables))
+      .line();
+}
+
 Result<std::string> show_spirv(const Lowered& lowered, const SourceLines& source, bool) {
   const Result<SpirvKernel> kernel = emit_spirv(lowered, source.file);
   if (!kernel.ok()) return kernel.diagnostics();
@@ -83,6 +116,7 @@ constexpr LowerForm kLowerForms[] = {{"llvm", "cpu", show_llvm},
                                      {"asm", "cpu", show_assembly},
                                      {"ptx", "ptx", show_ptx},
                                      {"wgsl", "wgsl", show_wgsl},
+                                     {"wgsl-json", "wgsl", show_artifact},
                                      {"spirv", "spirv", show_spirv, true},
                                      {"spirv-asm", "spirv", show_disassembly}};
 

@@ -170,7 +170,7 @@ constexpr Verb kVerbs[] = {
      kElementwiseOptions, run_elementwise},
     {"explain", "explain [CODE]", "teach what a diagnostic means", "CODE", 0, 1, kReferenceOptions,
      run_explain},
-    {"lower", "lower FILE --to llvm|asm|ptx|wgsl|spirv|spirv-asm [--program NAME] [--cpu TARGET]",
+    {"lower", "lower FILE --to FORM [--program NAME] [--cpu TARGET]",
      "print what a backend makes of a program", "FILE", 1, 1, kLowerOptions, run_lower},
     {"cache", "cache [FILE… [--cpu TARGET]] [--clear]",
      "show, fill or empty the cache of compiled programs", "FILE", 0, kAnyNumber, kCacheOptions,

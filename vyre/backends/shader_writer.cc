@@ -246,6 +246,10 @@ void ShaderWriter::find_atomic() {
 // What every language sees to be the same in a workgroup. Values that went through locals that
 // change, or memory that is written, are not seen so.
 void ShaderWriter::find_plain() {
+  std::vector<bool> told(locals_.size());  // by local: what all were told
+  for (const Stmt& stmt : body_.stmts) {
+    if (const auto* load = std::get_if<Collective>(&stmt)) told[load->result.index] = true;
+  }
   plain_.resize(body_.exprs.size());
   for (std::uint32_t i = 0; i < plain_.size(); ++i) {
     const Expr& expr = body_.exprs[i];
@@ -255,7 +259,9 @@ void ShaderWriter::find_plain() {
     if (expr.op == Operation::Load) plain = plain && !is_written(program_.buffers[expr.imm].access);
     if (expr.op == Operation::Local) {
       const ExprId bound = places_.bound[expr.imm];
-      plain = bound.exists() && bound.index < i && plain_[bound.index];
+      const bool is_fixed = !lowered_.locals[expr.imm].is_assigned;
+      plain = (told[expr.imm] && is_fixed) ||
+              (bound.exists() && bound.index < i && plain_[bound.index]);
     }
     plain_[i] = plain;
   }
