@@ -44,7 +44,12 @@ async function differencesOf(device, { name, artifact, grid, inputs, expected, r
     const resident = {};
     const again = {};
     for (let time = 0; time < 2; time++) {
-      for (const key of Object.keys(contents)) resident[key] = await upload(device, contents[key]);
+      for (const key of Object.keys(contents)) {
+        const stride = artifact.buffers.find(({ name: own }) => own === key)?.stride ?? 1;
+        const elements = new Uint8Array(Math.ceil(contents[key].length / stride) * stride);
+        elements.set(contents[key]);
+        resident[key] = await upload(device, elements);
+      }
       await run(device, kernel, grid, resident);
     }
     for (const key of Object.keys(found)) again[key] = await download(device, resident[key]);
