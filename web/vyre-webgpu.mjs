@@ -19,13 +19,17 @@ const LIMITS = [
 
 const whole = (bytes, of = STRETCH) => Math.max(Math.ceil(bytes / of), 1) * of;
 
+const gpus = new WeakMap(); // of devices: in node, one that nobody holds takes its devices along
+
 // A GPUDevice with all that the adapter allows.
 export async function openDevice(gpu = globalThis.navigator?.gpu) {
   const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter) throw new Error('there is no WebGPU here, or no GPU that it can use');
   const requiredLimits = {};
   for (const name of LIMITS) requiredLimits[name] = adapter.limits[name];
-  return adapter.requestDevice({ requiredLimits });
+  const device = await adapter.requestDevice({ requiredLimits });
+  gpus.set(device, gpu);
+  return device;
 }
 
 // What an action does with the device, or an Error with what the device has against it.
@@ -42,6 +46,7 @@ async function checked(device, what, action) {
 
 // Compiles an artifact.
 export async function makeKernel(device, artifact) {
+  if (!artifact?.buffers) throw new Error('this is no artifact; `vyre lower --to wgsl-json` makes them');
   const buffers = artifact.buffers.length + (artifact.tables.length > 0 ? 1 : 0);
   const most = device.limits.maxStorageBuffersPerShaderStage;
   if (buffers > most) {

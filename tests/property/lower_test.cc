@@ -133,6 +133,27 @@ Case rounds_case(std::uint64_t seed) {
   return case_of(text, {1 + random.below(2), 1, 1}, random, [](const BufferDecl&) { return 512u; });
 }
 
+// Blocks without collectives between them, in a loop: what one left in a round may still be read in
+// the next.
+Case blocks_case(std::uint64_t seed) {
+  Random random(seed);
+  constexpr std::uint32_t kSizes[] = {2, 7, 17, 40, 64};
+  const std::string size = std::to_string(random.pick(kSizes));
+  const auto block = [&] {
+    if (random.one_in(3)) return std::string();
+    return std::string(random.one_in(2)
+                           ? "    for j in 0..(a[invocation_id.x] & 7) { y = y * 3 + j }\n"
+                           : "    if a[invocation_id.x] % 3 == 0 { y += k }\n");
+  };
+  const std::string text =
+      "program blocks workgroup(" + size + ") {\n  read a: u32[]\n  read_write out: u32[]\n" +
+      "  let x = a[invocation_id.x]\n  for k in 0..4 {\n    let y = x\n" + block() +
+      "    let s = workgroup_" + (random.one_in(2) ? "add" : "scan_max") + "(y)\n" + block() +
+      (random.one_in(2) ? "    let t = workgroup_shuffle(y, s % 5)\n" : "    let t = s\n") +
+      block() + "    x = x * 5 + s + t + y\n  }\n  out[invocation_id.x] = x\n}\n";
+  return case_of(text, {1 + random.below(2), 1, 1}, random, [](const BufferDecl&) { return 128u; });
+}
+
 class LowerCollectives : public Lower {
  protected:
   std::vector<Capabilities> targets() override {
@@ -199,6 +220,7 @@ Case some_case(std::uint64_t seed) {
                                                      {17, 1, 1}, {3, 4, 2},  {1, 6, 7},  {8, 8, 1},
                                                      {65, 1, 1}, {2, 2, 25}, {128, 1, 1}};
   if (seed % 4 == 0) return neighbours_case(seed);
+  if (seed % 4 == 2) return blocks_case(seed);
   return seed % 4 == 1 ? rounds_case(seed) : collectives_case(kSizes[seed % 11], seed);
 }
 

@@ -72,6 +72,12 @@ Result<Ran> run_on(const Choice& choice, const Plan& plan, const Request& reques
   return ran;
 }
 
+// Whether other backends may run what one refused so.
+bool is_limit_of_one(Code code) {
+  return code == Code::B001 || code == Code::B002 || code == Code::B003 || code == Code::B004 ||
+         code == Code::B005;
+}
+
 // On each backend that is chosen and can run it.
 Result<std::vector<Ran>> run_all(const Plan& plan, bool may_fall_back, Request& request,
                                  Notes& notes) {
@@ -93,8 +99,9 @@ Result<std::vector<Ran>> run_all(const Plan& plan, bool may_fall_back, Request& 
       notes.add("running on `interp`: " + ran.diagnostics()[0].problem);
       ran = run({find_backend("interp")});
     }
-    if (!ran && plan.choices.size() > 1 && ran.diagnostics()[0].code == Code::B003) {
-      notes.add(ran.diagnostics()[0].problem);
+    if (!ran && !results.empty() && is_limit_of_one(ran.diagnostics()[0].code)) {
+      notes.add("`" + std::string(choice.backend->name) +
+                "` is left out: " + ran.diagnostics()[0].problem);
       continue;
     }
     if (!ran) return ran.diagnostics();

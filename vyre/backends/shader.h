@@ -14,6 +14,8 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "vyre/backends/backend.h"
@@ -39,7 +41,13 @@ struct ShaderCall {
   std::array<std::uint32_t, 3> block{1, 1, 1};  // invocations of a workgroup
   std::vector<ShaderBinding> buffers;           // those that the shader uses
   std::vector<std::uint32_t> tables;
+  std::uint64_t workgroup_bytes = 0;  // of memory that a workgroup shares
+  std::uint64_t scratch = 0;          // and how many of those collectives take
 };
+
+// What a device that binds this many buffers has against a shader, if anything.
+std::optional<Diagnostic> refused_shader(const ShaderCall& call, const std::string& program,
+                                         const DeviceInfo& device, std::uint64_t most_buffers);
 
 // The parameters of a launch that begins at workgroup 0. Of a part of one, words 0 to 2 are others.
 std::vector<std::uint32_t> shader_parameters(const ShaderCall& call, const Program& program,

@@ -201,18 +201,18 @@ ShaderValue ShaderOps::of_tests(Operation op, const ShaderValue& a, const Shader
   }
   const bool is_and = op == Operation::And || op == Operation::BitAnd;
   const bool is_or = op == Operation::Or || op == Operation::BitOr;
-  const Operation own = is_and ? Operation::BitAnd : is_or ? Operation::BitOr : Operation::BitXor;
+  const bool is_equal = op == Operation::Eq;
   const Part y = truth(b);
-  const bool is_known = own == Operation::BitXor && (x.is_literal() || y.is_literal());
-  Part made;
-  if (is_known) {
+  Operation own = is_equal ? Operation::Eq : Operation::BitXor;
+  if (is_and || is_or) {
+    own = is_and ? Operation::BitAnd : Operation::BitOr;
+  } else if (x.is_literal() || y.is_literal()) {
     const Part& known = x.is_literal() ? x : y;
     const Part& other = x.is_literal() ? y : x;
-    made = known.value != 0 ? inverted(other) : other;
-  } else {
-    made = speller_.binary(own, DataType::Bool, x, y);
+    result.parts[0] = (known.value != 0) == is_equal ? other : inverted(other);
+    return result;
   }
-  result.parts[0] = op == Operation::Eq ? inverted(made) : made;
+  result.parts[0] = speller_.binary(own, DataType::Bool, x, y);
   return result;
 }
 

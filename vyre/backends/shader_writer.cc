@@ -73,7 +73,6 @@ class ShaderWriter {
   void assign(LocalId local, const ShaderValue& given);
   void store(const Store& stmt);
   void put_words(BufferId buffer, const Part& first, std::span<const Part> words);
-  void put_narrow(BufferId buffer, const Part& element, const Part& word);
   void update(const Atomic& stmt);
   bool must_be_same(StmtId end, ExprId id) const;
   Part bound(StmtId end, ExprId id);
@@ -116,6 +115,7 @@ class ShaderWriter {
   std::array<Part, 3> group_, local_, invocation_;
 
   StmtId at_;
+  std::vector<std::pair<StmtId, StmtId>> loops_;  // that are open, from where to where
   std::vector<ShaderValue> locals_;
   struct Known {
     std::uint32_t seen = 0;  // the statement, counted from 1, that wants it
@@ -135,6 +135,7 @@ ShaderCall ShaderWriter::write() {
   waits_ = std::ranges::any_of(body_.stmts, &waits);
   call_.launch = lowered_.launch;
   call_.block = program_.workgroup_size;
+  call_.scratch = lowered_.scratch;
   find_memory();
   find_plain();
   put_ids();
@@ -220,6 +221,7 @@ std::uint32_t ShaderWriter::add_memory(const BufferDecl& buffer) {
     memory.words = (buffer.count * words_each + kStretch - 1) / kStretch * kStretch;
     memory.is_written = true;
   }
+  if (memory.space == Space::Workgroup) call_.workgroup_bytes += std::uint64_t{4} * memory.words;
   memories_.push_back(std::move(memory));
   return static_cast<std::uint32_t>(memories_.size() - 1);
 }
@@ -316,6 +318,7 @@ void ShaderWriter::statement() {
         const Part to = bound(loop.end, loop.to);
         const Part variable = speller_.begin_for(body_[loop.variable].name, from, to);
         locals_[loop.variable.index] = ShaderValue::word(variable);
+        loops_.emplace_back(at_, loop.end);
       },
       [&](const Break&) { speller_.leave_loop(); }, [&](const Return&) { speller_.finish(); },
       [&](const Barrier&) { speller_.barrier(); },
@@ -325,7 +328,10 @@ void ShaderWriter::statement() {
 
 void ShaderWriter::close(const OpenBlock& closed, const OpenBlock& now) {
   const Stmt& owner = body_.stmts[closed.owner];
-  if (std::holds_alternative<For>(owner)) return speller_.end_for();
+  if (std::holds_alternative<For>(owner)) {
+    loops_.pop_back();
+    return speller_.end_for();
+  }
   if (std::holds_alternative<If>(owner)) {
     is_else_of(now, closed) ? speller_.begin_else() : speller_.end_if();
   }
@@ -336,11 +342,17 @@ void ShaderWriter::close(const OpenBlock& closed, const OpenBlock& now) {
 bool ShaderWriter::must_be_same(StmtId end, ExprId id) const {
   const Uniformity& uniform = lowered_.shapes.uniformity;
   if (!waits_ || plain_[id.index] || !uniform[at_] || !uniform[id]) return false;
-  return std::any_of(body_.stmts.begin() + at_.index, body_.stmts.begin() + end.index,
-                     [](const Stmt& stmt) {
-                       return waits(stmt) || std::holds_alternative<Break>(stmt) ||
-                              std::holds_alternative<Return>(stmt);
-                     });
+  const auto any = [&](StmtId from, StmtId to, const auto& is) {
+    return std::any_of(body_.stmts.begin() + from.index, body_.stmts.begin() + to.index, is);
+  };
+  const auto is_break = [](const Stmt& stmt) { return std::holds_alternative<Break>(stmt); };
+  const auto is_return = [](const Stmt& stmt) { return std::holds_alternative<Return>(stmt); };
+  if (any(at_, end, &waits)) return true;
+  const bool loop_waits = !loops_.empty() && any(loops_.back().first, loops_.back().second, &waits);
+  if (loop_waits && any(at_, end, is_break)) return true;
+  if (!any(at_, end, is_return)) return false;
+  const StmtId outermost = loops_.empty() ? at_ : loops_.front().first;
+  return any(outermost, StmtId{body_.stmts.size()}, &waits);
 }
 
 // A bound of a loop.

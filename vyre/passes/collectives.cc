@@ -92,7 +92,8 @@ class Grouping {
     walk(
         [&](StmtId id, StmtId) -> std::uint32_t {
           if (std::holds_alternative<Barrier>(body_[id])) is_read = false;
-          if (std::holds_alternative<For>(body_[id])) is_read = any_leaves;  // in the round before
+          if (std::holds_alternative<For>(body_[id]))
+            is_read = any = any || any_leaves;  // a round before
           const auto found = groups.find(id);
           if (found == groups.end()) return 0;
           Together& together = found->second;

@@ -59,7 +59,7 @@ Result<void> VulkanBatch::begin() {
 }
 
 std::uint64_t VulkanBatch::room_of(std::size_t words) {
-  return (words * sizeof(std::uint32_t) + kShaderBytes - 1) / kShaderBytes * kShaderBytes;
+  return whole_shader_bytes(words * sizeof(std::uint32_t));
 }
 
 bool VulkanBatch::has_room(std::size_t words) const {
@@ -186,7 +186,6 @@ Result<std::vector<double>> VulkanBatch::wait_for(const RunOptions& options) {
   const VkResult status = gpu_.queue().wait(ticket_, options.stop);
   if (status == VK_TIMEOUT) return diagnose<message::interrupted>();
   if (const Result<void> done = gpu_.check(status); !done) return done.diagnostics();
-  codes_.clear();
   std::vector<double> seconds;
   if (gpu_.tick_mask == 0) {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - submitted_;

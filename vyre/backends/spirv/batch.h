@@ -36,7 +36,6 @@ class VulkanBatch {
   void order();
   // Where a time is measured.
   Result<void> mark();
-  std::size_t marks() const { return marks_; }
 
   Result<void> submit();
   VulkanQueue::Ticket ticket() const { return ticket_; }

@@ -12,7 +12,6 @@ namespace vyre {
 namespace {
 
 constexpr std::size_t kMaxCodes = 256;
-constexpr std::string_view kAxes[] = {"x", "y", "z"};
 
 std::string hex(std::span<const std::uint8_t> bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -228,26 +227,13 @@ Diagnostic VulkanGpu::no_code(VkResult status, std::string_view program) const {
 
 std::optional<Diagnostic> VulkanGpu::refuses(const ShaderCall& call,
                                              std::string_view program) const {
-  std::uint64_t invocations = 1;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    invocations *= call.block[axis];
-    if (call.block[axis] <= info.max_workgroup_size[axis]) continue;
-    return diagnose<message::large_axis>(program, call.block[axis], kAxes[axis], info.name,
-                                         info.max_workgroup_size[axis]);
-  }
-  if (invocations > info.max_invocations) {
-    return diagnose<message::large_workgroup>(program, invocations, info.name,
-                                              info.max_invocations);
-  }
   const VkPhysicalDeviceLimits& limits = properties_.limits;
   // Each has a word among the parameters, beside few others.
   constexpr std::uint32_t kOthers = 64;
   const std::uint64_t most =
       std::min({limits.maxPerStageDescriptorStorageBuffers, limits.maxDescriptorSetStorageBuffers,
                 limits.maxPerStageResources - 1, limits.maxUniformBufferRange / 4 - kOthers});
-  const std::uint64_t bound = call.buffers.size() + (call.tables.empty() ? 0 : 1);
-  if (bound <= most) return std::nullopt;
-  return diagnose<message::many_buffers>(program, bound, info.name, most);
+  return refused_shader(call, std::string(program), info, most);
 }
 
 VkResult VulkanGpu::make_layout(const ShaderCall& call, VulkanCode& code) const {

@@ -46,6 +46,10 @@ VkResult VulkanQueue::wait(Ticket ticket, const std::atomic<bool>* stop) {
       const std::lock_guard lock(mutex_);
       end(ticket);
     }
+    if (status != VK_SUCCESS && status != VK_TIMEOUT) {
+      const std::lock_guard lock(mutex_);
+      if (lost_ == VK_SUCCESS) lost_ = status;
+    }
     if (status != VK_TIMEOUT) return status;
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) return VK_TIMEOUT;
   }
@@ -57,7 +61,7 @@ VulkanQueue::Ticket VulkanQueue::ended() {
     const auto& [ticket, fence] = *running_.begin();
     const VkResult status = api_.GetFenceStatus(device_, fence->handle);
     if (status == VK_NOT_READY) break;
-    lost_ = status;  // then nothing runs any more
+    if (lost_ == VK_SUCCESS) lost_ = status;  // after an error nothing runs any more
     end(ticket);
   }
   return ended_;

@@ -34,7 +34,6 @@ struct Instruction {
   Op of_truth = kMissing;
 };
 constexpr Instruction kInstructions[] = {
-    {Operation::Negate, Op::SNegate, Op::SNegate},
     {Operation::BitNot, Op::Not, Op::Not},
     {Operation::LogicalNot, kMissing, kMissing, Op::LogicalNot},
     {Operation::Popcount, Op::BitCount, Op::BitCount},
@@ -144,7 +143,7 @@ SpirvSpeller::Id SpirvSpeller::own_variable(Id type) {
 }
 
 SpirvSpeller::Memory SpirvSpeller::declared(const ShaderMemory& memory) {
-  Memory made{.scope = kDevice, .is_signed = memory.is_signed};
+  Memory made{.scope = kDevice, .is_signed = memory.is_signed, .is_atomic = memory.is_atomic};
   switch (memory.space) {
     case ShaderMemory::Space::Private:
       made.storage = SpirvStorage::Function;
@@ -355,11 +354,19 @@ SpirvSpeller::Id SpirvSpeller::address(const Memory& memory, const Part& at) {
 }
 
 ShaderPart SpirvSpeller::load(std::uint32_t memory, Part at) {
-  return part(make(Op::Load, DataType::U32, address(memories_[memory], at)));
+  const Memory& from = memories_[memory];
+  const Id place = address(from, at);
+  if (!from.is_atomic) return part(make(Op::Load, DataType::U32, place));
+  const Value scope = number(from.scope);
+  return part(make(Op::AtomicLoad, DataType::U32, place, scope, number(kRelaxed)));
 }
 
 void SpirvSpeller::store(std::uint32_t memory, Part at, Part word) {
-  put(Op::Store, address(memories_[memory], at), this->word(word));
+  const Memory& to = memories_[memory];
+  const Id place = address(to, at);
+  if (!to.is_atomic) return put(Op::Store, place, this->word(word));
+  const Value scope = number(to.scope);
+  put(Op::AtomicStore, place, scope, number(kRelaxed), this->word(word));
 }
 
 // Exchanges the word, again while others have changed it since it was read.

@@ -49,7 +49,8 @@ class SpirvSpeller final : public ShaderSpeller {
   void finish() override;
   void barrier() override;
 
-  // The module, when all of it is written, and whether it is not too large for others to read.
+  // The module, when all of it is written, and whether it has no more ids than readers have to
+  // take.
   bool fits() const { return module_.fits(); }
   std::vector<std::uint32_t> words();
 
@@ -63,6 +64,7 @@ class SpirvSpeller final : public ShaderSpeller {
     Id variable = 0;
     std::uint32_t scope = 0;  // of its atomics
     bool is_signed = false;
+    bool is_atomic = false;  // some of its words are changed in parts, or by atomics
   };
   struct BuiltIn {
     Id variable = 0;

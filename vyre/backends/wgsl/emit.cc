@@ -11,6 +11,7 @@ Result<WgslKernel> emit_wgsl(const Lowered& lowered) {
   WgslSpeller speller;
   WgslKernel kernel;
   kernel.call = write_shader(lowered, speller);
+  kernel.call.workgroup_bytes += 4 * speller.own_words();
   kernel.text = speller.text();
   return kernel;
 }

@@ -232,7 +232,9 @@ Result<void> WebGpu::write(Buffer to, std::uint64_t offset, std::span<const std:
   const std::uint64_t begin = offset / 4 * 4;
   const std::uint64_t end = (offset + bytes.size() + 3) / 4 * 4;
   if (bytes.empty() || end - begin == bytes.size()) return write_words(to, offset, bytes);
-  // WebGPU writes whole words: those at the ends keep the bytes that are not written.
+  // WebGPU writes whole words: those at the ends keep the bytes that are not written, which another
+  // thread may be writing.
+  const std::lock_guard lock(mending_);
   std::vector<std::byte> words(end - begin);
   const auto ends = {std::pair{begin, std::span(words).first(4)},
                      std::pair{end - 4, std::span(words).last(4)}};
@@ -323,9 +325,9 @@ OwnedBindGroupLayout WebGpu::layout_of(const ShaderCall& call) const {
 
 Result<std::shared_ptr<const WgslCode>> WebGpu::compile(const WgslKernel& kernel,
                                                         std::string_view program) {
-  const std::size_t buffers = kernel.call.buffers.size() + (kernel.call.tables.empty() ? 0 : 1);
-  if (buffers > max_storage_buffers_) {
-    return diagnose<message::many_buffers>(program, buffers, info.name, max_storage_buffers_);
+  if (const auto why =
+          refused_shader(kernel.call, std::string(program), info, max_storage_buffers_)) {
+    return *why;
   }
   ShaderText text;
   text.text = Text(kernel.text);

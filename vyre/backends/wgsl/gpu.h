@@ -97,6 +97,7 @@ class WebGpu {
   std::uint32_t max_storage_buffers_ = 0;  // of a kernel
   bool has_clocks_ = false;
   std::mutex reading_;
+  std::mutex mending_;  // of words that are written in part
   webgpu::OwnedBuffer staging_;
   std::uint64_t staging_bytes_ = 0;
   std::mutex clocks_mutex_;

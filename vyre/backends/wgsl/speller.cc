@@ -1,5 +1,6 @@
 #include "vyre/backends/wgsl/speller.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "vyre/base/text.h"
@@ -388,7 +389,7 @@ void WgslSpeller::finish() { line("return;"); }
 
 void WgslSpeller::barrier() {
   line("workgroupBarrier();");
-  line("storageBarrier();");
+  if (std::ranges::any_of(memories_, &ShaderMemory::is_shared_live)) line("storageBarrier();");
 }
 
 }  // namespace vyre

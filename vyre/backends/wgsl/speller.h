@@ -15,6 +15,8 @@ namespace vyre {
 class WgslSpeller : public ShaderSpeller {
  public:
   std::string text() const;  // of the whole shader
+  // Words of workgroup memory that it takes besides the program's.
+  std::uint64_t own_words() const { return shared_.size(); }
 
   void begin(const Program& program, const std::vector<ShaderMemory>& memories,
              std::uint32_t parameters) override;
