@@ -267,18 +267,14 @@ TEST(Spirv, NamesAndLinesAreInModulesOfFiles) {
 }
 
 TEST(Spirv, ModulesHaveAsManyIdsAsReadersTake) {
-  constexpr std::uint32_t kMost = 0x3fffff;
+  constexpr std::uint32_t kMost = 4'194'303;  // one above the largest id
   SpirvSpeller speller;
   speller.begin(Program{"p", {1, 1, 1}, {}, {}}, {}, 0);
   Part value = speller.local_id(0);
   while (value.value < kMost - 1) value = speller.unary(Operation::BitNot, U32, value);
-  SpirvSpeller larger = speller;
-  larger.unary(Operation::BitNot, U32, value);
   EXPECT_TRUE(speller.fits());
-  EXPECT_FALSE(larger.fits());
-  if (!is_installed("spirv-val")) GTEST_SKIP() << "spirv-val (spirv-tools) is not installed";
-  EXPECT_EQ(validator_says(speller.words()), "");
-  EXPECT_NE(validator_says(larger.words()), "");
+  speller.unary(Operation::BitNot, U32, value);
+  EXPECT_FALSE(speller.fits());
 }
 
 // --- Of programs --------------------------------------------------------------------------------
