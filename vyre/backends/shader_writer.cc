@@ -445,9 +445,10 @@ void ShaderWriter::store(const Store& stmt) {
   if (elements_[stmt.buffer.index].is_packed && values.size() * width < 32) {
     const Part mask = literal((std::uint64_t{1} << (values.size() * width)) - 1);
     const Part bit = bit_at(stmt.buffer, first);
-    speller_.replace(elements_[stmt.buffer.index].memory, word_at(stmt.buffer, first),
-                     ops_.word(Operation::Shl, mask, bit),
-                     ops_.word(Operation::Shl, words[0], bit));
+    // Also under the condition: SwiftShader loads what lanes that do not run it would.
+    speller_.replace(
+        elements_[stmt.buffer.index].memory, guarded(condition, word_at(stmt.buffer, first)),
+        ops_.word(Operation::Shl, mask, bit), ops_.word(Operation::Shl, words[0], bit));
   } else {
     put_words(stmt.buffer, first, words);
   }
@@ -471,7 +472,8 @@ void ShaderWriter::update(const Atomic& stmt) {
   const Part expected = word_of(stmt.expected);
   const Part operand = word_of(stmt.value);
   const Part condition = runs(stmt.buffer, at);
-  const Part first = ops_.kept(DataType::U32, word_at(stmt.buffer, element(at.base, at.offset)));
+  const Part word = word_at(stmt.buffer, element(at.base, at.offset));
+  const Part first = ops_.kept(DataType::U32, guarded(condition, word));
   const std::uint32_t memory = elements_[stmt.buffer.index].memory;
   const auto put = [&] { return speller_.update(memory, stmt.op, first, expected, operand); };
   if (!condition.exists()) {

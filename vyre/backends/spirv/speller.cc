@@ -293,9 +293,12 @@ ShaderPart SpirvSpeller::binary(Operation op, DataType type, Part a, Part b) {
   const Value y{shifts ? DataType::U32 : type, b};
   if (op == Operation::Min || op == Operation::Max) {
     const bool least = op == Operation::Min;
-    const SpirvExtended of_signed = least ? SpirvExtended::SMin : SpirvExtended::SMax;
-    const SpirvExtended of_unsigned = least ? SpirvExtended::UMin : SpirvExtended::UMax;
-    return part(extended(has_sign(type) ? of_signed : of_unsigned, type, x, y));
+    // SPIRV-Tools, which drivers optimise with, fold SMin and SMax by the sign of the type.
+    if (has_sign(type)) {
+      const Operation test = least ? Operation::Lt : Operation::Gt;
+      return select(type, binary(test, type, a, b), a, b);
+    }
+    return part(extended(least ? SpirvExtended::UMin : SpirvExtended::UMax, type, x, y));
   }
   if (op == Operation::MulHigh) {
     const Id number = id(type);

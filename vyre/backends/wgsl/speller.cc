@@ -33,7 +33,8 @@ constexpr std::string_view kWords =
     "typeid typename typeof u32 union unless unorm unsafe unsized use using var varying vec2 vec3 "
     "vec4 virtual void volatile wgsl where while with writeonly yield atomicAdd atomicAnd atomicOr "
     "atomicXor atomicMin atomicMax atomicExchange atomicCompareExchangeWeak atomicLoad atomicStore "
-    "countOneBits countLeadingZeros countTrailingZeros reverseBits workgroupBarrier storageBarrier "
+    "storage uniform workgroup function private read write read_write countOneBits "
+    "countLeadingZeros countTrailingZeros reverseBits workgroupBarrier storageBarrier "
     "workgroupUniformLoad local_id workgroup_id local_index";
 
 std::string_view name_of(DataType type) {
@@ -239,8 +240,9 @@ ShaderPart WgslSpeller::binary(Operation op, DataType type, Part a, Part b) {
 
 ShaderPart WgslSpeller::select(DataType type, Part condition, Part yes, Part no) {
   return made(type,
-              "select(" + text(type, no) + ", " + text(type, yes) + ", " +
-                  text(DataType::Bool, condition) + ")",
+              // Without parentheses `a < b, c > d` is a list between brackets.
+              "select(" + operand(type, no) + ", " + operand(type, yes) + ", " +
+                  operand(DataType::Bool, condition) + ")",
               true);
 }
 
