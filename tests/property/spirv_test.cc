@@ -53,10 +53,11 @@ TEST_F(SpirvValidator, TakesExamples) {
 
 TEST_F(SpirvValidator, TakesLibraryOps) {
   const Registry registry;
+  const std::size_t part = is_long() ? 1 : 10;  // one in so many
   std::size_t number = 0;
   for (const Op* op : registry.all()) {
     const Result<Program> program = elementwise(*op);
-    if (!program.ok() || number++ % every() != 0) continue;
+    if (!program.ok() || number++ % part != 0) continue;
     check(*link(*program, registry));
   }
 }
