@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/support/differential.h"
+#include "tests/support/drivers.h"
 #include "tests/support/families.h"
 #include "tests/support/lowered.h"
 #include "tests/support/ptx_fixture.h"
@@ -53,10 +54,7 @@ std::string said_with(const std::string& library) {
   const std::string folder = ::testing::TempDir() + "vyre_driver_" + std::to_string(getpid());
   fs::create_directories(folder);
   if (!library.empty()) fs::create_symlink(library, folder + "/libcuda.so.1");
-  // Drivers that were unloaded again leave memory behind, and nobody can name them then.
-  const std::string command =
-      "ASAN_OPTIONS=detect_leaks=0 LD_LIBRARY_PATH=" + folder + " " + command_path() + " backends";
-  const std::string said = output_of(command);
+  const std::string said = backends_with("LD_LIBRARY_PATH=" + folder);
   fs::remove_all(folder);
   for (const std::string_view line : split(said, '\n')) {
     if (line.starts_with("  ptx ")) return std::string(line) + "\n";

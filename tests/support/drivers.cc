@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/command.h"
+
 namespace vyre {
 namespace {
 
@@ -35,6 +37,12 @@ bool drivers_are_chosen() {
   static const bool chosen =
       std::getenv(kVariable) != nullptr || std::getenv("VK_DRIVER_FILES") != nullptr;
   return chosen;
+}
+
+// Drivers that were unloaded again leave memory behind, and no suppression can name them then.
+std::string backends_with(const std::string& variables) {
+  return output_of("ASAN_OPTIONS=detect_leaks=0 " + variables + " " + command_path() +
+                   " backends 2>&1");
 }
 
 DawnDriver::DawnDriver() {

@@ -3,7 +3,12 @@
 // other one.
 #pragma once
 
+#include <string>
+
 namespace vyre {
+
+// What `vyre backends` says with these variables.
+std::string backends_with(const std::string& variables);
 
 // Whether the environment chooses.
 bool drivers_are_chosen();

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <thread>
 
+#include "tests/support/drivers.h"
 #include "tests/support/spirv_assembly.h"
 #include "vyre/backends/cache.h"
 #include "vyre/backends/spirv/batch.h"
@@ -27,7 +28,7 @@ using Words = std::vector<std::uint32_t>;
 
 // What `vyre backends` says of it, in an environment of its own.
 std::string said_with(const std::string& environment) {
-  const std::string said = output_of(environment + " " + command_path() + " backends");
+  const std::string said = backends_with(environment);
   for (const std::string_view line : split(said, '\n')) {
     if (line.starts_with("  spirv ")) return std::string(line);
   }

@@ -299,7 +299,7 @@ TEST_F(WebGpuDevices, ALostDeviceSaysSoAndAnotherIsOpened) {
 
 // What `vyre backends` says of it with these variables.
 std::string said_with(const std::string& variables) {
-  const std::string said = output_of(variables + " " + command_path() + " backends 2>&1");
+  const std::string said = backends_with(variables);
   for (const std::string_view line : split(said, '\n')) {
     if (line.starts_with("  wgsl ")) return std::string(line);
   }
