@@ -1,11 +1,13 @@
 #include "tests/support/drivers.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
+#include "tests/support/build.h"
 #include "tests/support/command.h"
 
 namespace vyre {
@@ -27,6 +29,12 @@ const bool kIsTold = [] {
   setenv("VYRE_VULKAN_VALIDATE", "1", 0);
   setenv("XDG_RUNTIME_DIR", "/tmp", 0);  // or Mesa says that it is missing
   if (!drivers_are_chosen()) choose_lavapipe();
+  // They stay loaded, so that the leak sanitizer can name them.
+  if (kSanitized) {
+    for (const char* driver : {"libvulkan_lvp.so", "/usr/lib/chromium/libvk_swiftshader.so"}) {
+      dlopen(driver, RTLD_NOW | RTLD_NODELETE);
+    }
+  }
   return true;
 }();
 
