@@ -147,7 +147,7 @@ Case blocks_case(std::uint64_t seed) {
   };
   const std::string text =
       "program blocks workgroup(" + size + ") {\n  read a: u32[]\n  read_write out: u32[]\n" +
-      "  let x = a[invocation_id.x]\n  for k in 0..4 {\n    let y = x\n" + block() +
+      "  let x = a[invocation_id.x]\n  for k in 0..len(a) / 32 {\n    let y = x\n" + block() +
       "    let s = workgroup_" + (random.one_in(2) ? "add" : "scan_max") + "(y)\n" + block() +
       (random.one_in(2) ? "    let t = workgroup_shuffle(y, s % 5)\n" : "    let t = s\n") +
       block() + "    x = x * 5 + s + t + y\n  }\n  out[invocation_id.x] = x\n}\n";
